@@ -1,6 +1,6 @@
 /**
- * Every answer that is Tollgate's own, in one table: the machine-readable code and its HTTP status.
- * Codes are part of the contract with clients; a code that is retired is never used again.
+ * The codes of all responses that Tollgate itself gives, each with its HTTP status. Codes are part of the contract with
+ * clients. A retired code is never used again.
  */
 export const STATUS_OF = {
   bad_request: 400,
@@ -28,28 +28,28 @@ export const STATUS_OF = {
 export type ErrorCode = keyof typeof STATUS_OF
 
 /**
- * A request that is answered by the gateway itself and never reaches the upstream.
- * A denial is a value, not an exception: exceptions are for failures.
+ * A response by which the gateway itself denies a request, which never reaches the upstream. A denial is a value, not
+ * an exception: exceptions are for failures.
  */
 export interface Denial {
   readonly code: ErrorCode
-  /** One safe sentence for the client: no internals, no credential. */
+  /** One sentence that is safe to show to the client: no internals, no credential. */
   readonly msg: string
   /** Extra response headers, for example `Allow` or `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What only the log is told. */
+  /** A reason for the log only. */
   readonly reason?: string
-  /** For a client that accepts problems of RFC 9457: the members that one has besides `error` and `msg`. */
+  /** For a client that accepts problems of RFC 9457: further members of the problem beside `error` and `msg`. */
   readonly problem?: object
-  /** Where somebody, or all together, hold as much as they may (edge/shares.ts). */
+  /** Set where one client, or all together, hold as much as they may (edge/shares.ts). */
   readonly share?: ReachedShare
 }
 
-/** Which bound refuses somebody more of a thing. */
+/** The bound that refuses somebody more of a thing. */
 export interface ReachedShare {
-  /** A `Thing`: `in_flight` is what `edge.max_in_flight_per_user` bounds. */
+  /** A `Thing`; `in_flight` is bounded by `edge.max_in_flight_per_user`. */
   readonly thing: string
-  /** `failures`: of one address, whose checks were for nothing. */
+  /** `failures`: the bound of one address whose checks were all in vain. */
   readonly bound: 'total' | 'strangers' | 'address' | 'network' | 'user' | 'failures'
 }
 
@@ -61,19 +61,19 @@ export function denial(
   return { code, msg, ...more }
 }
 
-/** The one way to ask whether something gave a denial instead of its result. */
+/** Whether a function returned a denial instead of its result. */
 export function isDenial<T>(result: T | Denial): result is Denial {
   return typeof result === 'object' && result !== null && 'code' in result
 }
 
-/** Why a file could not be read, by the code of the system or that of `lib/regular-file.ts`, with the cure. */
+/** Why a file could not be read, by the code of the system or of `lib/regular-file.ts`, and how to mend it. */
 export function unreadable(code = 'error'): string {
   if (code === 'ENDLESS') return 'is not a regular file: name one'
   if (code !== 'EMFILE' && code !== 'ENFILE') return `cannot be read (${code}): check the path and the permissions`
   return `cannot be read (${code}): too many files and connections are open, so raise the limit (ulimit -Hn, LimitNOFILE)`
 }
 
-/** What was thrown, in its own words. */
+/** The message of a thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

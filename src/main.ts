@@ -5,7 +5,7 @@ import { insistOnOutput } from './lib/print.ts'
 
 const [name = '--help', ...args] = process.argv.slice(2)
 if (name !== 'serve') insistOnOutput()
-// What Node ends with if a command never settles. There is no `await` here, as what is built is CommonJS.
+// Node ends with this code if a command never settles. The build is CommonJS, so there is no `await` here.
 process.exitCode = 13
 run(name, args).then((code) => {
   process.exitCode = code

@@ -32,9 +32,9 @@ export interface OidcOptions {
 
 /** How long the provider may take for one response, in seconds. */
 const DEADLINE_S = 10
-/** How long what the provider says of itself is good, in milliseconds. */
+/** How long the provider's metadata are valid, in milliseconds. */
 const METADATA_MS = 10 * 60_000
-/** Sign-ins that are being finished at once: each asks the provider two or three times, and anybody can send one. */
+/** The most sign-ins that are being finished at once. Each asks the provider two or three times, and anybody can send one. */
 const MOST_AT_ONCE = 16
 
 export function openidProvider(options: OidcOptions): SignInProvider {
@@ -106,7 +106,7 @@ function discover({ issuer, clientId, clientSecret }: OidcOptions): Promise<Conf
   return discovery(url, clientId, undefined, secretOf(clientSecret), { timeout: DEADLINE_S, execute })
 }
 
-/** As the provider takes it: in the field of RFC 7617 unless it says that it wants it in the body. */
+/** The secret in the form that the provider accepts: in the field of RFC 7617, unless the provider asks for it in the body. */
 function secretOf(secret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)]
   return (server, ...rest) => {
@@ -118,7 +118,7 @@ function secretOf(secret: string): ClientAuth {
 function readPerson(claims: object, { nameClaim, groupsClaim }: OidcOptions): SignedIn {
   const text = JSON.stringify(claims)
   const valueAt = (path: string): unknown => JSON.parse(jsonAt(text, path) ?? 'null')
-  // Some providers, Cognito among them, write the boolean as a text.
+  // Some providers, for example Cognito, write the boolean as a text.
   const isUnverified = nameClaim === 'email' && String(valueAt('email_verified')) === 'false'
   const [name, groups] = [valueAt(nameClaim), valueAt(groupsClaim)]
   const list: readonly unknown[] = Array.isArray(groups) ? groups : [groups]
@@ -128,7 +128,7 @@ function readPerson(claims: object, { nameClaim, groupsClaim }: OidcOptions): Si
   }
 }
 
-/** No connection, no response in time, or one that no provider gives. The library throws a TypeError where `fetch` does. */
+/** Whether there was no connection, no response in time, or an impossible one: the library throws a TypeError there. */
 function isAway(error: unknown): boolean {
   if (error instanceof TypeError) return true
   const { code } = error as { readonly code?: unknown }
@@ -153,7 +153,7 @@ function refused({ issuer }: OidcOptions, error: unknown): SignInError {
   return new SignInError('refused', `${host} did not sign you in here (${reasonOf(error)}).`, error)
 }
 
-/** The code of an error of OAuth; of another error what the library says first, which names no secret. */
+/** The code of an error of OAuth. For any other error, the first words of the library, which contain no secret. */
 function reasonOf(error: unknown): string {
   const { error: code, cause } = error as { readonly error?: unknown; readonly cause?: unknown }
   if (typeof code === 'string') return /^[\w.-]{1,64}$/.test(code) ? code : 'error'

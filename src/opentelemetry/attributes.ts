@@ -1,9 +1,9 @@
 import type { RequestDone } from '../observe/observation.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 
-/** What a span has of its request: the semantic conventions of OpenTelemetry for HTTP servers, and `tollgate.*`. */
+/** The attributes of a span: the semantic conventions of OpenTelemetry for HTTP servers, and `tollgate.*`. */
 
-/** Others are `_OTHER` there, since a client can make up as many as it likes. */
+/** Other methods become `_OTHER`, because a client can invent as many as it likes. */
 const METHODS: ReadonlySet<string> = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '))
 
 /** Method and path of the rule; the method alone where no rule matched. */
@@ -19,13 +19,13 @@ function pathOf(route: string | null): string | null {
   return route === null || at === -1 ? null : route.slice(at + 1)
 }
 
-/** @param hasUser whether the user is one of them */
+/** @param hasUser whether the user is among the attributes */
 export function attributesOf(done: RequestDone, hasUser: boolean): Record<string, string | number | boolean> {
   const { method, category, cost, charged, outcome, refusedBy, requestId, user, access } = done
   const attributes: Record<string, string | number | boolean | null> = {
     'http.request.method': METHODS.has(method) ? method : '_OTHER',
     'http.route': pathOf(done.route),
-    // A client that left has got none.
+    // A client that left has got no status.
     'http.response.status_code': done.clientStatus === 499 ? null : done.clientStatus,
     'error.type': errorOf(done),
     'client.address': access?.address ?? null,
@@ -48,7 +48,7 @@ export function attributesOf(done: RequestDone, hasUser: boolean): Record<string
   )
 }
 
-/** Of a 5xx and of a forward that failed: the code of the gateway, or the status. */
+/** The error of a 5xx and of a failed forward: the code of the gateway, or the status. */
 function errorOf({ error, clientStatus, outcome }: RequestDone): string | null {
   if (clientStatus < 500 && outcome !== 'failed') return null
   return error ?? String(clientStatus)

@@ -9,32 +9,32 @@ import { attributesOf, nameOf } from './attributes.ts'
 /** Makes the span of each sampled request when it has ended, and sends them to a collector by OpenTelemetry's own SDK. */
 export interface Spans {
   readonly observer: Observer
-  /** Sends what is left. Never rejects. @param graceMs how long the collector may take */
+  /** Sends the remaining spans. Never rejects. @param graceMs how long the collector may take */
   close(graceMs: number): Promise<void>
 }
 
 export interface SpansOptions {
-  /** Where the collector takes spans, as OTLP over HTTP. */
+  /** The URL at which the collector accepts spans, as OTLP over HTTP. */
   readonly otlp: string
-  /** Fields for the collector. */
+  /** Fields that are sent to the collector. */
   readonly headers: ReadonlyMap<string, string>
   /** Whether a span has the user. */
   readonly user: boolean
-  /** Of Tollgate. */
+  /** The version of Tollgate. */
   readonly version: string
   readonly observe: Observer
 }
 
-/** Spans that are not with the collector yet, those on their way too. Of a span 1 to 2 KB are held. */
+/** The most spans that the collector does not have yet, including those on their way. A span takes 1 to 2 KB. */
 const MOST_WAITING = 2048
 const BATCH = 512
 /** How long a span waits for others, in milliseconds. */
 const DELAY_MS = 1000
-/** For all attempts to send a batch, in milliseconds. A busy or absent collector is asked again within it. */
+/** The time for all attempts to send a batch, in milliseconds. A busy or absent collector is asked again within it. */
 const DEADLINE_MS = 5000
 const REFUSED = 'the collector refuses'
 
-/** Sends no span at all, as spans are sent. @returns why the collector takes none; `null` if it would */
+/** Sends an empty batch in the usual way. @returns why the collector does not accept it; `null` if it does */
 export async function trySending({ otlp, headers }: Pick<SpansOptions, 'otlp' | 'headers'>): Promise<string | null> {
   const exporter = exporterTo(otlp, headers)
   const failed = await new Promise<string | null>((resolve) => {
@@ -49,11 +49,11 @@ function exporterTo(url: string, headers: ReadonlyMap<string, string>): OTLPTrac
 }
 
 export function createSpans({ otlp, headers, user, version, observe }: SpansOptions): Spans {
-  /** With the SDK: in its queue or on their way. */
+  /** The spans that the SDK has in its queue or on their way. */
   let waiting = 0
-  /** Not yet reported. */
+  /** The dropped spans that are not reported yet. */
   let noRoom = 0
-  /** What the collector says from then on nobody hears. */
+  /** After the end nobody hears of results any more. */
   let isClosed = false
   let ids: TraceIds = { traceId: '', spanId: '' }
   const exporter = exporterTo(otlp, headers)
@@ -70,7 +70,7 @@ export function createSpans({ otlp, headers, user, version, observe }: SpansOpti
     shutdown: () => exporter.shutdown(),
   }
   const provider = new TracerProvider({
-    // What is not sampled never gets here.
+    // A span that is not sampled never gets here.
     sampler: new AlwaysOnSampler(),
     idGenerator: { generateTraceId: () => ids.traceId, generateSpanId: () => ids.spanId },
     resource: defaultResource().merge(resourceFromAttributes({ 'service.name': SERVICE, 'service.version': version })),
@@ -115,7 +115,7 @@ export function createSpans({ otlp, headers, user, version, observe }: SpansOpti
     async close(graceMs) {
       const { promise: late, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, graceMs)
-      // Of a batch that fails its own result is reported.
+      // A failed batch reports its own result.
       await Promise.race([provider.shutdown().catch(() => {}), late])
       clearTimeout(timer)
       if (waiting > 0) report(waiting, 'the gateway stops')
@@ -126,7 +126,7 @@ export function createSpans({ otlp, headers, user, version, observe }: SpansOpti
 
 const SERVICE = process.env.OTEL_SERVICE_NAME ?? 'tollgate'
 
-/** Seconds and nanoseconds: of a plain number the SDK guesses what it counts from. */
+/** Seconds and nanoseconds: from a plain number the SDK would guess the unit and the origin. */
 function timeOf(ms: number): HrTime {
   const seconds = Math.floor(ms / 1000)
   return [seconds, Math.floor((ms - seconds * 1000) * 1e6)]

@@ -5,7 +5,7 @@ import type { Examples } from './examples.ts'
 import type { Json } from './json.ts'
 import type { WaysIn } from './ways-in.ts'
 
-/** How the gateway itself responds, as OpenAPI describes responses. Their bodies are those of the contract. */
+/** Responses of the gateway itself, as OpenAPI describes them. Their bodies are those of the contract. */
 
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema })
@@ -26,7 +26,7 @@ const TOO_MANY = {
 }
 
 interface Described {
-  /** In `components.responses`. */
+  /** The name in `components.responses`. */
   readonly name: string
   readonly text: string
   readonly headers?: Json
@@ -69,7 +69,7 @@ const DESCRIBED: Readonly<Record<OwnStatus, Described>> = {
 
 const either = (...names: string[]) => ({ schema: { oneOf: names.map((name) => ref('schemas', name)) } })
 
-/** `components.responses`: what the gateway responds beside the service, with the bodies that its operator gave to some codes. */
+/** `components.responses`: the responses that the gateway adds to those of the service, with its operator's bodies. */
 export function ownResponses(errors: Config['errors'], { refusal, problem }: Examples): Record<string, Json> {
   const statuses = Object.keys(DESCRIBED).map((status) => Number(status) as OwnStatus)
   return Object.fromEntries(
@@ -95,7 +95,7 @@ export function ownResponses(errors: Config['errors'], { refusal, problem }: Exa
   )
 }
 
-/** What any request may get, also one that the gateway responds to itself; and any that is forwarded. */
+/** The statuses that any request may get, also one that the gateway itself responds to, and those of any forwarded request. */
 const OF_ANY = [400, 408, 413, 414, 417, 429, 431, 500, 503, 505] as const
 export const OF_FORWARDED: readonly OwnStatus[] = [...OF_ANY, 502, 504]
 
@@ -152,7 +152,7 @@ export function usageOperation(example: Examples['usage'], security: WaysIn['byD
   }
 }
 
-/** What everybody may read. */
+/** The operation of a document that everybody may read. */
 export function documentOperation(path: string, examples: Examples) {
   const [operationId, summary, schema, example] =
     path === PUBLIC_PATHS.failureRate

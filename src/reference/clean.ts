@@ -1,9 +1,9 @@
 import { isObject } from '../lib/json.ts'
 import { type Json, maps, unescapeStep, without, withoutExtensions } from './json.ts'
 
-/** What a document of the upstream tells to nobody but the gateway, taken out: its addresses, its own security, and what is not used. */
+/** Removes from an upstream's document what only the gateway needs: addresses, the upstream's security, unused parts. */
 
-/** A path item, of the document or of a callback. */
+/** Cleans a path item, of the document or of a callback. */
 export function cleanItem(item: Json): Json {
   const rest = withoutExtensions(without(item, 'servers'))
   return Object.fromEntries(
@@ -35,7 +35,7 @@ const CLEANED: Readonly<Record<string, (component: Json) => Json>> = {
   pathItems: cleanItem,
 }
 
-/** Without security schemes, which are between the gateway and the upstream. */
+/** Removes security schemes, which are between the gateway and the upstream. */
 export function cleanComponents(components: unknown): Json {
   const kinds = maps(components).filter(([kind]) => kind !== 'securitySchemes' && !kind.startsWith('x-'))
   return Object.fromEntries(kinds.map(([kind, all]) => [kind, each(all, CLEANED[kind] ?? ((component) => component))]))
@@ -45,7 +45,7 @@ function each(map: Json, clean: (value: Json) => Json): Json {
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, isObject(value) ? clean(value) : value]))
 }
 
-/** Without the components that nothing refers to any more: those of operations that are not let through. */
+/** Removes components without a reference: only operations that are not let through used them. */
 export function pruned(document: Json): Json {
   const components = Object.fromEntries(maps(document.components))
   const used = new Set<string>()
@@ -67,7 +67,7 @@ export function pruned(document: Json): Json {
 
 const COMPONENT = /^#\/components\/([^/]+)\/([^/]+)/
 
-/** Not only `$ref`: a discriminator's mapping names schemas as well, by reference or by name. */
+/** The components that a value names. Beside `$ref` the mapping of a discriminator names schemas, by reference or by name. */
 function* namedIn(value: unknown, isMapping = false): Generator<readonly [kind: string, name: string]> {
   if (typeof value === 'string') {
     const [, kind, name] = COMPONENT.exec(value) ?? []

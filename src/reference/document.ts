@@ -18,21 +18,21 @@ export interface DocumentOptions {
     Config,
     'routes' | 'unmatched' | 'quota' | 'timeZone' | 'upstream' | 'auth' | 'edge' | 'published' | 'errors'
   >
-  /** Where the page is; the gateway answers there itself. */
+  /** The path of the page. The gateway itself responds there. */
   readonly path: string
-  /** Of the upstream; `null` where nothing is known of it but the route map. */
+  /** The document of the upstream; `null` if only the route map is known. */
   readonly upstream: OpenapiDocument | null
 }
 
-/** Of the OpenAPI versions up to 3.1. TRACE is refused at the gateway. */
+/** The methods of OpenAPI up to 3.1. The gateway refuses TRACE. */
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const
-/** Shown for a rule of any method that no operation describes. */
+/** The methods that are shown for a rule of any method without an operation. */
 const USUAL = ['get', 'post', 'put', 'patch', 'delete']
 
 /**
- * The API as clients see it through the gateway, as OpenAPI 3.1: of the upstream's operations those that the route map lets
- * through, with what they cost, who may send them and how the gateway itself responds; rules that describe nothing known; and the quota.
- * Addresses of the upstream and what it asks of the gateway are left out.
+ * The API as clients see it through the gateway, as OpenAPI 3.1. It has those operations of the upstream that the route map lets
+ * through, each with its cost, its credentials and the responses of the gateway itself. It also has the rules without a known operation,
+ * and the quota. It leaves out addresses of the upstream, and the credentials that it asks of the gateway.
  */
 export function gatewayDocument({ config, path, upstream: written }: DocumentOptions): Json {
   const upstream = written === null ? {} : asVersion31(written)
@@ -54,7 +54,7 @@ export function gatewayDocument({ config, path, upstream: written }: DocumentOpt
   return pruned(whole({ paths: paths.items, upstream, ways, own }, config))
 }
 
-/** Adds what the upstream's document describes and the route map lets through. @returns the keys of the rules it describes */
+/** Adds the operations of the upstream's document that the route map lets through. @returns the keys of their rules */
 function addDescribed(
   { paths, upstream, ways, own }: Parts & { readonly paths: Paths },
   { routes, unmatched, upstream: { headers }, edge }: Options,
@@ -83,7 +83,7 @@ function addDescribed(
 
 type Options = DocumentOptions['config']
 
-/** What the parts of a document are made of. */
+/** The parts of which a document is made. */
 interface Parts {
   readonly upstream: Json
   readonly ways: WaysIn
@@ -117,10 +117,10 @@ function whole({ upstream, ways, own, paths }: Parts & { readonly paths: Items }
 
 const ABOUT =
   'Requests go through Tollgate, which asks for a credential where an operation says so and counts what it costs against the quota of the caller. `GET /me/quota` tells what is left.'
-/** An operation has a path and a method: no place for what others of them get. */
+/** An operation has one path and method, so the responses to other methods stand in this text. */
 const OTHERS_REFUSED = 'It answers 405 to other methods of these paths, and 404 to other paths.'
 
-/** The path that the upstream's paths are below of, as its first server says. */
+/** The path that is common to all paths of the upstream, by its first server. */
 function basePath(upstream: Json): string {
   const [server] = list(upstream.servers)
   if (!isObject(server) || typeof server.url !== 'string') return ''

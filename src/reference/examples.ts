@@ -9,14 +9,14 @@ import { beginOf, endOf, type Window } from '../quota/window.ts'
 import type { ShownPage } from '../usage/usage-text.ts'
 import { priceList } from './price-list.ts'
 
-/** When the windows of the examples began, and how much later the gateway was asked, unless the first of them is shorter. */
+/** The start of the windows of the examples. The request comes `LATER_MS` after it, unless the first window is shorter. */
 const STARTED = Date.UTC(2026, 7, 6, 14, 6, 26)
 const LATER_MS = 20 * 60_000
 const ALICE = { user: 'alice', organisation: null, plan: null }
 
 export type Examples = ReturnType<typeof examplesOf>
 
-/** What this very gateway responds, by the code that responds: to a user who has used up the first window of a category, under the limits of the file. */
+/** The responses of this very gateway to a user who has used up the first window of a category, by the limits of the file. */
 export function examplesOf(config: Pick<Config, 'quota' | 'routes' | 'unmatched' | 'timeZone'>) {
   const { quota, routes, timeZone } = config
   const policy = createPolicy(quota)

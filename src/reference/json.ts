@@ -1,9 +1,9 @@
 import { isObject } from '../lib/json.ts'
 
-/** What is known of a document that others wrote: nothing, until it is looked at. */
+/** A document that others wrote: nothing is known of it before it is read. */
 export type Json = { readonly [key: string]: unknown }
 
-/** A map of maps; whatever else is in it is left out. */
+/** A map of maps. Its other members are left out. */
 export function maps(value: unknown): [string, Json][] {
   return Object.entries(isObject(value) ? value : {}).filter((entry): entry is [string, Json] => isObject(entry[1]))
 }
@@ -16,12 +16,12 @@ export function without(map: Json, ...keys: readonly string[]): Json {
   return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)))
 }
 
-/** Extensions are for the tools of who wrote them, and often hold addresses that are nobody else's business. */
+/** Extensions are for the tools of their authors, and often hold private addresses. */
 export function withoutExtensions(map: Json): Json {
   return Object.fromEntries(Object.entries(map).filter(([key]) => !key.startsWith('x-')))
 }
 
-/** What a reference within the document names, or the value itself; other references are nothing. */
+/** The target of a reference within the document, or the value itself. Any other reference gives an empty map. */
 export function resolve(document: Json, value: unknown): Json {
   let found = value
   for (let hops = 0; hops < 10 && isObject(found) && typeof found.$ref === 'string'; hops++)

@@ -3,11 +3,11 @@ import type { Asset } from '../lib/assets.ts'
 import { isKnown, takesGzip } from '../lib/representation.ts'
 import type { OwnResponse } from '../respond/response.ts'
 
-/** An answer in both forms. */
+/** A response in both forms. */
 export interface Made {
   readonly plain: OwnResponse
   readonly gzipped: OwnResponse
-  /** `null` where the name changes with the content. */
+  /** `null` if the name changes with the content. */
   readonly etag: string | null
 }
 

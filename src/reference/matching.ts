@@ -3,20 +3,20 @@ import { type Folding, foldLiteral } from '../routing/folding.ts'
 import { createRouteTable } from '../routing/route-table.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 
-/** Which operations of a document the route map lets through, and at which price. */
+/** Finds the operations of a document that the route map lets through, and their prices. */
 
 /** A part of a path template, between two slashes. */
 export type Part =
-  /** In canonical form. */
+  /** The text in canonical form. */
   | { readonly kind: 'literal'; readonly text: string }
   /** `{id}`, or `{id}.json`. */
   | { readonly kind: 'variable'; readonly text: string; readonly matches: RegExp }
 
-/** What an operation asks for. */
+/** The credentials and the price of an operation. */
 export interface Access {
-  /** `null` for what matches no route. */
+  /** `null` if no route matches. */
   readonly route: RouteConfig | null
-  /** `null` where it is public. */
+  /** `null` if the operation is public. */
   readonly charged: Pick<Charged, keyof MeterConfig | 'others'> | null
 }
 
@@ -27,8 +27,8 @@ export interface Place {
 
 export interface RouteMap {
   /**
-   * The paths at which a template is let through, by method. Where rules name some values of a parameter, each of those is a
-   * place of its own: `/user/{what}` with a rule for `/user/data` is `/user/data`.
+   * The paths at which a template is let through, by method. If rules name some values of a parameter, each value has its
+   * own place: with a rule for `/user/data` one place of `/user/{what}` is `/user/data`.
    */
   placesOf(template: readonly Part[]): (method: string) => Place[]
 }
@@ -58,7 +58,7 @@ export function createRouteMap(routes: readonly RouteConfig[], unmatched: Unmatc
   const rules = routes.map(({ segments }) => segments.map(canonical))
 
   function accessOf(method: string, parts: readonly Part[]): Access | null {
-    // A variable can be anything: no literal of a rule has its braces, which are escaped in canonical form.
+    // A variable can have any value. No literal of a rule has its braces, which are escaped in canonical form.
     const found = table.lookup(method, writePath(parts))
     if (found === null || !('rule' in found)) return accessUnmatched(unmatched)
     const { rule } = found
@@ -87,7 +87,7 @@ function accessUnmatched(unmatched: UnmatchedConfig): Access | null {
   return { route: null, charged: unmatched.kind === 'forward' ? null : unmatched }
 }
 
-/** The template with the literals of a rule in the place of its parameters; nothing where they have no path in common. */
+/** The template with the literals of a rule in place of its parameters. Nothing if they have no path in common. */
 function narrowed(rule: readonly Segment[], template: readonly Part[], folding: Folding): [] | [Part[]] {
   const parts: Part[] = []
   for (const [i, segment] of rule.entries()) {

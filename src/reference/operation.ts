@@ -28,7 +28,7 @@ export interface Described {
   readonly own: Json
 }
 
-/** An operation that the upstream's document describes, as clients see it at one place of the route map. */
+/** An operation of the upstream's document, as clients see it at one place of the route map. */
 export function describe({ upstream, item, operation, place, ways, hidden, own }: Described): Json {
   const parameters = parametersOf(upstream, item, operation, place.parts, hidden)
   const { post: cleaned } = cleanItem({ post: operation })
@@ -44,12 +44,12 @@ export function describe({ upstream, item, operation, place, ways, hidden, own }
   }
 }
 
-/** The group of operations that have none: pages show them under "default". */
+/** The group of operations without a tag, which pages would show under "default". */
 function titleOf({ info }: Json): string {
   return isObject(info) && typeof info.title === 'string' ? info.title : 'Service'
 }
 
-/** Parameters of the operation and of its path, without those that the gateway sets and those that the rule's path fixes. */
+/** The parameters of the operation and its path, without those that the gateway or the rule's path sets. */
 function parametersOf(
   upstream: Json,
   item: Json,
@@ -131,7 +131,7 @@ function costText(cost: Cost): string {
 
 const tokens = (cost: number) => (cost === 1 ? '1 token' : `${cost} tokens`)
 
-/** What a rule lets through that no document describes. */
+/** An operation for a rule that no document describes. */
 export function undescribed(route: RouteConfig, method: string, at: string, ways: WaysIn, own: Json): Json {
   const access: Access = { route, charged: route.public ? null : route }
   const parameters = variablesOf(at).map((name) =>
@@ -149,7 +149,7 @@ export function undescribed(route: RouteConfig, method: string, at: string, ways
   }
 }
 
-/** Nothing is known of a body but what it is priced by. */
+/** The only known part of a body is the one that its price depends on. */
 function bodyOf({ charged }: Access): Json {
   for (const { cost } of charged === null ? [] : metersIn(charged)) {
     if (cost.kind === 'fixed' || cost.source.kind !== 'body' || cost.reading.kind !== 'values') continue

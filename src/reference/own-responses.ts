@@ -9,7 +9,7 @@ function ownStatuses({ charged, route }: Access): OwnStatus[] {
   return route?.idempotency == null ? [...OF_FORWARDED, 401] : [...OF_FORWARDED, 401, 422]
 }
 
-/** With what the gateway itself responds. @param own by the names of components */
+/** Adds the gateway's own responses. @param own by the names of components */
 export function withOwnResponses(upstream: Json, responses: Json, access: Access, own: Json): Json {
   const both = ownStatuses(access).map((status) => {
     const theirs = theirResponse(responses, status)
@@ -23,12 +23,12 @@ export function withOwnResponses(upstream: Json, responses: Json, access: Access
   return { ...responses, ...Object.fromEntries(both) }
 }
 
-/** What they say of a status by itself goes before what they say of its class, and that before what they say of all. */
+/** The document's response to this status comes first, then the one for its class, and then the default. */
 function theirResponse(responses: Json, status: OwnStatus): unknown {
   return responses[status] ?? responses[`${Math.floor(status / 100)}XX`] ?? responses.default
 }
 
-/** An answer of one status may be of either. */
+/** A response that may come from either side, with one status. */
 function eitherResponse(ours: Json, theirs: Json): Json {
   const content = Object.fromEntries(maps(theirs.content))
   const mine = Object.fromEntries(maps(ours.content))

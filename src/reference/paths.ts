@@ -5,7 +5,7 @@ import type { Json } from './json.ts'
 
 export type Items = Record<string, Record<string, unknown>>
 
-/** The paths of a document while it is made, with what keeps them apart. */
+/** The paths of a document while it is made, and the facts that keep them distinct. */
 export class Paths {
   readonly items: Items = {}
   readonly #page: string
@@ -13,23 +13,20 @@ export class Paths {
   readonly #firstOfShape = new Map<string, string>()
   readonly #ids = new Set<string>()
 
-  /** @param page where the page is: the gateway answers there itself */
+  /** @param page the path of the page, at which the gateway itself responds */
   constructor(page: string, published: Published) {
     this.#page = page
     this.#documents = publicPaths(published)
   }
 
-  /**
-   * The first operation of a path and method stands.
-   * @returns false for what the gateway answers itself
-   */
+  /** The first operation of a path and method is kept. @returns false for a path at which the gateway itself responds */
   add(path: string, method: string, operation: Json): boolean {
     if (this.#isOwn(path, method)) return false
     this.#set(this.standing(path), method, operation)
     return true
   }
 
-  /** What the gateway answers itself. */
+  /** Adds an operation to which the gateway itself responds. */
   addOwn(path: string, operation: Json): void {
     this.#set(path, 'get', operation)
   }
@@ -46,7 +43,7 @@ export class Paths {
     return isPage || STATUS_PATHS.has(path) || path === USAGE_PATH || this.#documents.has(path)
   }
 
-  /** Templates that differ only in the names of their parameters are one path to OpenAPI: the first one stands. */
+  /** OpenAPI takes templates that differ only in the names of their parameters for one path. The first one is kept. */
   standing(path: string): string {
     const shape = path.replace(/\{[^{}]*\}/g, '{}')
     const first = this.#firstOfShape.get(shape) ?? path
@@ -54,7 +51,7 @@ export class Paths {
     return first
   }
 
-  /** An operation that stands at several paths has its own id at each. */
+  /** An operation at several paths has a different id at each. */
   #withOwnId(operation: Json): Json {
     const { operationId } = operation
     if (typeof operationId !== 'string') return operation
@@ -75,7 +72,7 @@ export function pathOf(segments: readonly Segment[]): string {
     .join('')
 }
 
-/** The name of the parameter for all that follows. */
+/** The name of the parameter for the rest of a path. */
 export function restName(segments: readonly Segment[]): string {
   const isTaken = segments.some((segment) => segment.kind === 'param' && segment.name === 'rest')
   return isTaken ? '_rest' : 'rest'

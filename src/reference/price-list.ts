@@ -7,7 +7,7 @@ import type { Policy } from '../quota/policy.ts'
 import { limitsInForce, plansInForce } from '../quota/status.ts'
 import { mostBy } from '../routing/final-cost.ts'
 
-/** What requests cost, for programs. It has nothing of the upstream, of users, or of the global limits. */
+/** The prices of requests, for programs. It has nothing of the upstream, of users, or of the global limits. */
 export type PriceList = Immutable<PriceListBody>
 export type PricedRoute = PriceList['routes'][number]
 
@@ -36,7 +36,7 @@ export function priceList({ quota, routes, unmatched }: PriceOptions, policy: Po
   }
 }
 
-/** Of each plan whose months begin with a day of its own. */
+/** The days of each plan whose months begin on a day of its own. */
 function periodDaysOf(plans: PriceOptions['quota']['plans']): Pick<PriceList, 'periodDays'> {
   const days = [...(plans ?? [])].flatMap(([name, { periodDay }]) =>
     periodDay === undefined ? [] : [[name, periodDay]],

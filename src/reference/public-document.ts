@@ -3,16 +3,16 @@ import { makeAsset } from '../lib/assets.ts'
 import { choose, inBothForms, type Made } from './made.ts'
 
 export interface PublicDocumentOptions<T extends object> {
-  /** What the document is made of: another object when it may say something else; `null` while nothing is known. */
+  /** The source of the document: another object when the document may change; `null` while nothing is known. */
   readonly current: () => T | null
   readonly documentOf: (state: T) => object
-  /** For how long a client may go by it, in seconds. */
+  /** How long a client may use it, in seconds. */
   readonly maxAgeSeconds: number
 }
 
 /**
- * A document for everybody, made ready when it is first asked for after a change. Whoever asks while it is made waits for
- * the same one, so that no number of requests makes it more often than it changes.
+ * A public document, which is made at the first request after a change. Requests that come meanwhile wait for the same
+ * document, so it is never made more often than it changes.
  */
 export function createPublicDocument<T extends object>(options: PublicDocumentOptions<T>): PublicDocument {
   const { current, documentOf, maxAgeSeconds } = options

@@ -11,16 +11,16 @@ export interface ReferenceOptions {
   readonly config: ReferenceConfig
   /** The OpenAPI document of the gateway. */
   readonly document: object
-  /** Where the page was built. Default `dist/reference/page`. */
+  /** The folder of the built page. Default `dist/reference/page`. */
   readonly folder?: string
 }
 
-/** Where `npm run build` puts the page: `dist/reference/page`, also for who runs the sources. */
+/** `npm run build` puts the page into `dist/reference/page`, also for a process that runs the sources. */
 const BUILT = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/reference/page/' : './page/', import.meta.url),
 )
 
-/** The page of the API with its files, each made ready once: what a request costs is a look into a map. */
+/** The page of the API with its files, each made once. A request only costs a look into a map. */
 export async function createReference({ config, document, folder = BUILT }: ReferenceOptions): Promise<Reference> {
   const { path } = config
   const made = new Map<string, Made>()
@@ -37,7 +37,7 @@ export async function createReference({ config, document, folder = BUILT }: Refe
   const index = made.get(`${path}/index.html`) ?? NOT_BUILT
   made.set(path, index).set(`${path}/`, index)
   return {
-    // Most requests are for the upstream: told apart before anything is looked up.
+    // Most requests are for the upstream and end here, before any look into the map.
     has: (asked) => asked.startsWith(path) && made.has(asked),
     response(asked, headers) {
       const found = made.get(asked)
@@ -46,17 +46,17 @@ export async function createReference({ config, document, folder = BUILT }: Refe
   }
 }
 
-/** What does not change between two builds: read and made small once in a process. */
+/** Files that stay the same between two builds. A process reads and compresses them once. */
 const built = new Map<string, ReadonlyMap<string, Asset>>()
 
 async function builtFiles(folder: string): Promise<ReadonlyMap<string, Asset>> {
   const known = built.get(folder) ?? (await readAssets(folder))
-  // Not built yet: looked for again at the next reload.
+  // Without files the page is not built yet: the next reload looks again.
   if (known.size > 0) built.set(folder, known)
   return known
 }
 
-/** Pages of which the policy and the place depend on the configuration. */
+/** Pages whose policy and place depend on the configuration. */
 const PAGES = new Set(['index.html', 'frame.html'])
 
 /** Vite writes the addresses in a page relative to its folder, and the page is at the folder's name. */
@@ -75,8 +75,8 @@ function selectionOf({ path, title, services }: ReferenceConfig): Selection {
 }
 
 /**
- * Scripts and styles are files only: what Swagger UI styles by script needs no permission. Its style sheet holds pictures as
- * data: addresses. Requests go to the gateway and to the services of the configuration, wherever a document points.
+ * Scripts and styles come from files only: styles that Swagger UI sets by script need no permission. Its style sheet holds
+ * pictures as data: addresses. Requests go to the gateway and the configured services only.
  */
 function policyOf(name: string, { services }: ReferenceConfig): string {
   const isFrame = name === 'frame.html'
@@ -96,7 +96,7 @@ function policyOf(name: string, { services }: ReferenceConfig): string {
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 
 function file(asset: Asset, name: string): Made {
-  // Vite names what it builds by content.
+  // Vite names the files that it builds by their content.
   if (!name.startsWith('assets/')) return page(asset, NO_PAGE)
   return inBothForms(asset, null, ['Cache-Control', 'public, max-age=31536000, immutable'])
 }

@@ -1,14 +1,14 @@
-/** What `{path}/services.json` tells the page: all that it is made by. */
+/** `{path}/services.json`, the data from which the page is made. */
 export interface Selection {
   readonly title: string
-  /** The gateway first. */
+  /** The services, the gateway first. */
   readonly services: readonly Service[]
 }
 
 export interface Service {
   readonly name: string
-  /** Where its operations are; relative for the gateway, which is where the page is from. */
+  /** The base URL of its operations; relative for the gateway, which also serves the page. */
   readonly url: string
-  /** Its OpenAPI document; relative as well for the gateway. */
+  /** The URL of its OpenAPI document; relative as well for the gateway. */
   readonly document: string
 }

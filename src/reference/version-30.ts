@@ -5,8 +5,8 @@ import type { Json } from './json.ts'
 const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const', 'value'])
 
 /**
- * A document of OpenAPI 3.0 in the words of 3.1, which takes its schemas from JSON Schema 2020-12: `nullable` is a type, and
- * exclusive bounds are numbers. Others are left as they are.
+ * Turns a document of OpenAPI 3.0 into the form of 3.1, which takes its schemas from JSON Schema 2020-12: `nullable` is a
+ * type, and exclusive bounds are numbers. Other documents are left as they are.
  * https://www.openapis.org/blog/2021/02/16/migrating-from-openapi-3-0-to-3-1-0
  */
 export function asVersion31(document: Json): Json {

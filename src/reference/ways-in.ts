@@ -3,15 +3,15 @@ import { type CredentialSource, kindOfSource } from '../inputs/credential-source
 import type { Json } from './json.ts'
 import type { Access } from './matching.ts'
 
-/** How a client says who it is, as OpenAPI 3.1 writes it. A subprotocol has no form there: a handshake is no operation. */
+/** The credentials of clients, as OpenAPI 3.1 writes them. A subprotocol has no form there: a handshake is no operation. */
 export interface WaysIn {
-  /** By the name that a requirement uses. */
+  /** The schemes by the name that a requirement uses. */
   readonly schemes: Record<string, Json>
-  /** What an operation asks for, any one of them; empty where it asks for nothing. */
+  /** The requirements of an operation, any one of which suffices; empty if it needs no credential. */
   of(access: Access): Json[]
-  /** The parameters that they stand in, as `header NAME` in lower case, `query NAME` or `cookie NAME`. */
+  /** The parameters that hold credentials, as `header NAME` in lower case, `query NAME` or `cookie NAME`. */
   readonly parameters: readonly string[]
-  /** What an operation asks for whose rule says nothing of it, and the status of the quota. */
+  /** The requirements of the status of the quota, and of operations whose rule sets none. */
   readonly byDefault: Json[]
 }
 
@@ -43,7 +43,7 @@ export function waysIn(auth: Auth): WaysIn {
   }
 }
 
-/** An empty requirement lets in who has no credential. */
+/** An empty requirement admits a client without a credential. */
 const NOTHING: Json = {}
 const CERTIFICATE: readonly [string, Json] = [
   'certificate',

@@ -1,7 +1,7 @@
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const CLF_TIME = /^(\d{2})\/([A-Z][a-z]{2})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})$/
 
-/** @param text as Apache writes a moment: `10/Oct/2026:13:55:36 +0000`. @returns milliseconds since the epoch; `null` for any other text */
+/** @param text as Apache writes a moment: `10/Oct/2026:13:55:36 +0000`. @returns milliseconds since the epoch, or `null` */
 export function clfTime(text: string): number | null {
   const found = CLF_TIME.exec(text)
   const month = MONTHS.indexOf(found?.[2] ?? '')
@@ -14,7 +14,7 @@ export function clfTime(text: string): number | null {
   return found[7] === '+' ? local - offsetMs : local + offsetMs
 }
 
-/** The same moment as such a text, in UTC. @param at milliseconds since the epoch */
+/** The text of a moment in that form, in UTC. @param at milliseconds since the epoch */
 export function clfTimeOf(at: number): string {
   const date = new Date(at)
   const [day, time] = date.toISOString().slice(0, 19).split('T') as [string, string]

@@ -19,11 +19,11 @@ export interface Refusing {
   readonly limit: number
 }
 
-/** Hears of each request, in the order in which they came. */
+/** Hears of each request, in the order of arrival. */
 export interface Listener {
   charged(entry: Entry, tariff: Tariff): void
   refused(entry: Entry, tariff: Tariff, by: Refusing): void
-  /** It would have been refused, and shadow would have let it through. */
+  /** The request would have been refused, and shadow would have let it through. */
   shadowed(entry: Entry, tariff: Tariff, by: Refusing): void
   uncharged(entry: Entry, why: UnchargedReason): void
 }
@@ -31,20 +31,20 @@ export interface Listener {
 export interface DecideOptions {
   readonly tariffs: Tariffs
   readonly policy: Policy
-  /** What the policy asks about known users; `null` if no part is kept for them. */
+  /** The known users that the policy asks about; `null` if no part of a limit is kept for them. */
   readonly known: KnownByLog | null
   readonly listener: Listener
 }
 
 /**
- * Decides all requests again by the arithmetic of the gateway, on the clock of the log. The counters begin empty: what was used before
- * the log begins is not in it.
+ * Decides all requests again by the arithmetic of the gateway, on the clock of the log. The counters begin empty: earlier usage is not
+ * in the log.
  */
 export function decideAll(journal: Journal, { tariffs, policy, known, listener }: DecideOptions): void {
   const counterOf = createCounters()
-  /** Charges of which the response changes the amount, by their places in the journal. */
+  /** Charges whose amount the response changes, by their places in the journal. */
   const open = new Map<number, readonly Refund[]>()
-  /** Tunnels that were refused. */
+  /** The ids of tunnels that were refused. */
   const closed = new Set<string>()
 
   function decide(entry: Entry, position: number): void {
@@ -116,9 +116,7 @@ function made<T>(map: Map<string, T>, key: string, make: () => T): T {
   return value
 }
 
-/**
- * Who is known, by the log alone: whose first request of it lies `knownAfterMs` back. The clock is that of the request that is decided.
- */
+/** The known users by the log alone: the first request of each lies `knownAfterMs` back. The clock is that of the present request. */
 export class KnownByLog {
   readonly #knownAfterMs: number
   readonly #first = new Map<string, number>()
@@ -133,7 +131,7 @@ export class KnownByLog {
     return first !== undefined && this.#now - first >= this.#knownAfterMs
   }
 
-  /** A request of a user came. */
+  /** Tells that a request of a user came. */
   note(user: string, at: number): void {
     this.#now = at
     if (!this.#first.has(user)) this.#first.set(user, at)

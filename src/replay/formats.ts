@@ -2,7 +2,7 @@ import type { LineReader } from './entry.ts'
 import { readOwnLine } from './own-log.ts'
 import { readCombinedLine, readEnvoyLine } from './server-logs.ts'
 
-/** How a log is written. `nginx` is its default, `combined`; `auto` takes each file for what its first line looks like. */
+/** The format of a log. `nginx` is its default format, `combined`; `auto` tells the format of each file from its first line. */
 export const FORMATS = ['auto', 'own', 'combined', 'nginx', 'envoy'] as const
 export type Format = (typeof FORMATS)[number]
 
@@ -13,7 +13,7 @@ const READERS: Readonly<Record<Exclude<Format, 'auto'>, LineReader>> = {
   envoy: readEnvoyLine,
 }
 
-/** Whoever reads the lines of one file. */
+/** The reader for the lines of one file. */
 export function readerOf(format: Format): LineReader {
   if (format !== 'auto') return READERS[format]
   let reader: LineReader | null = null

@@ -2,12 +2,10 @@ import type { NamedDays } from '../quota/payer.ts'
 import type { Entry, EntryMeter, EntryTarget, TunnelEntry } from './entry.ts'
 import { orderOf } from './order.ts'
 
-/**
- * All requests of the logs, in the order in which they came. Each has a row in columns: a million of them take 75 MB, beside their texts.
- */
+/** All requests of the logs, in the order of arrival. Each has a row in columns: a million of them take 75 MB, beside their texts. */
 export interface Journal {
   readonly size: number
-  /** In order. @param onSettled hears of each request whose response has ended, before the first that came later */
+  /** Visits all requests in order. @param onSettled hears of each ended response before the first later request */
   forEach(onEntry: (entry: Entry, position: number) => void, onSettled: (position: number) => void): void
 }
 
@@ -23,37 +21,37 @@ const FATES: readonly Entry['fate'][] = [
   'undecided',
 ]
 const NONE = -1
-/** Bits below the fate. */
+/** The bits below the fate. */
 const OF_RULE = 1
 const FAILED = 2
-/** The fate lies below the day of the user, which lies below that of the organisation. 0 is no day. */
+/** The fate lies below the day of the user, and that below the day of the organisation. 0 is no day. */
 const OWN_DAY = 64
 const DAYS = 32
 
-/** At and end in milliseconds, cost, charged. */
+/** Each row has: begin and end in milliseconds, cost, charged. */
 const NUMBERS = 4
-/** Method, target, user, address, plan, organisation. */
+/** Each row has: method, target, user, address, plan, organisation. */
 const TEXTS = 6
-/** Rows that lie together. Nothing is copied where more come. */
+/** The rows of one block. Growth copies nothing. */
 const BLOCK = 1 << 13
 
 interface Block {
   readonly numbers: Float64Array
   readonly texts: (string | null)[]
-  /** Fate, whether the response failed, whether the target is a rule, and the days with which months begin. */
+  /** The fate, whether the response failed, whether the target is a rule, and the days on which months begin. */
   readonly flags: Uint16Array
 }
 
 /**
- * Takes requests as the logs have them: by their ends, and one file behind the other. It keeps the very texts of each request, so equal
- * ones had better be the same string.
+ * Takes requests in the order of the logs: by their ends, and one file after the other. It keeps the given texts of each request, so
+ * equal ones should be the same string.
  */
 export class JournalBuilder {
   #size = 0
   readonly #blocks: Block[] = []
-  /** By position: few entries are of WebSockets. */
+  /** The tunnels by position: few entries are of WebSockets. */
   readonly #tunnels = new Map<number, TunnelEntry>()
-  /** The same: few routes have several meters. */
+  /** The meters by position: few routes have several. */
   readonly #meters = new Map<number, readonly EntryMeter[]>()
 
   add({

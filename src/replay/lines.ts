@@ -4,14 +4,14 @@ import { pipeline } from 'node:stream/promises'
 import { StringDecoder } from 'node:string_decoder'
 import { createGunzip } from 'node:zlib'
 
-/** Longest line that is read, in characters. No access log of a server has one. */
+/** The longest line that is read, in characters. No server writes a longer one into its access log. */
 const LONGEST_LINE = 65_536
 const CHUNK = 262_144
 
 /** Hears of each line that is not empty. @param number from 1 */
 export type LineListener = (line: string, number: number) => void
 
-/** Reads a file line by line, one that gzip has packed too. @param file `-` for the standard input. @throws Error that names the file */
+/** Reads a file line by line, also a gzip file. @param file `-`: the standard input. @throws Error that names the file */
 export async function readLines(file: string, listener: LineListener): Promise<void> {
   const bytes = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: CHUNK })
   try {
@@ -29,7 +29,7 @@ async function splitLines(bytes: Readable, listener: LineListener): Promise<void
   splitter.end()
 }
 
-/** What lies in the file, whether or not it is packed: its first bytes say so. */
+/** The contents of the file, packed or not: its first bytes tell which. */
 async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   const source = chunks[Symbol.asyncIterator]()
   const first = await source.next()
@@ -48,10 +48,10 @@ async function* rejoined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncItera
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
 }
 
-/** Puts lines together that come in pieces. Of one that is too long only the beginning is kept, so that it cannot be read. */
+/** Joins pieces to lines. Of a line that is too long only the beginning is kept, so that it cannot be read. */
 function createSplitter(listener: LineListener) {
   const decoder = new StringDecoder('utf8')
-  /** The beginning of a line whose end is not there yet. */
+  /** The beginning of a line whose end has not come yet. */
   let rest = ''
   let number = 0
 

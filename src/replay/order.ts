@@ -1,7 +1,7 @@
-/** Moves of one number by one place for each of them, on average, before a list counts as out of order. */
+/** If a number moves by more places than this on average, a list counts as out of order. */
 const NEARLY = 32
 
-/** Positions of the numbers, the least first; of equal ones the first stays before. Fast if they are nearly in order, as those of one log. */
+/** Positions of the numbers, the least first. Equal numbers keep their order. Fast if they are nearly in order, as in one log. */
 export function orderOf(numbers: Float64Array): Uint32Array {
   const order = new Uint32Array(numbers.length)
   let moves = NEARLY * numbers.length

@@ -2,13 +2,13 @@ import { isObject } from '../lib/json.ts'
 import { isPeriodDay } from '../quota/period-days.ts'
 import { type Entry, type EntryMeter, type LineReader, type Reading, type TunnelEntry, unreadable } from './entry.ts'
 
-/** Reads the log of a gateway: JSON lines, of which those with `"msg":"request"` are requests, and those with `"msg":"tunnel charge"` what open WebSockets cost. */
+/** Reads the log of a gateway, JSON lines: requests have `"msg":"request"`, charges of open WebSockets `"msg":"tunnel charge"`. */
 export const readOwnLine: LineReader = (line) => {
   const seen = parsed(line)
   return seen === null ? unreadable('it is no JSON object') : readingOf(seen)
 }
 
-/** The fields of a line that are looked at. */
+/** The fields of a line that are read. */
 type Field =
   | 'msg'
   | 'time'
@@ -42,7 +42,7 @@ type Field =
 type Seen = Readonly<Partial<Record<Field, unknown>>>
 
 function readingOf(seen: Seen): Reading {
-  // A charge of an open tunnel has a line for each meter: the first one is read, and the file says what it costs in each.
+  // A charge of an open tunnel has a line for each meter. The first is read, and the file has the cost in each.
   if ((seen.msg !== 'request' && seen.msg !== TUNNEL_CHARGE) || seen.further === true) return NOT_A_REQUEST
   const { time, durationMs = 0, method, route, decidedAt } = seen
   if (!isMoment(time)) return unreadable('"time" is no moment in milliseconds')
@@ -59,7 +59,7 @@ function readingOf(seen: Seen): Reading {
 
 const TUNNEL_CHARGE = 'tunnel charge'
 
-/** Its lines belong together by their `requestId`, which no other line is asked for: each has one of its own. */
+/** Whether a line is about a tunnel. Its lines share a `requestId`, which is read from no other line. */
 function isOfTunnel({ msg, clientStatus }: Seen): boolean {
   return msg === TUNNEL_CHARGE || clientStatus === 101
 }
@@ -89,12 +89,12 @@ function fateOf(seen: Seen): Entry['fate'] | null {
   return exempt === 'user' ? 'exempt_user' : 'passed'
 }
 
-/** A bad upload of which the upstream had a part is denied when it is charged. What a proxy or a service asks about has the outcome `answered`, and a category. */
+/** Whether it was denied before the quota. Questions of proxies are `answered`, and bad uploads may be charged first. */
 function isBeforeQuota(seen: Seen): boolean {
   const { outcome, decidedAt, category, cost, others } = seen
   if (outcome === 'denied') return !isMoment(decidedAt) || isGivenBack(seen)
   if (outcome === 'answered') return typeof category !== 'string'
-  // An aborted request has a cost above 0 once it came as far as its charge.
+  // An aborted request has a cost above 0 if it was charged.
   return outcome === 'aborted' && cost === 0 && others === undefined
 }
 
@@ -145,7 +145,7 @@ function daysOf({ periodDay, organisationDay }: Seen): Pick<Entry, 'days'> {
   return Object.keys(days).length === 0 ? {} : { days }
 }
 
-/** Of other fates it is 0, which says nothing of what they would have cost. */
+/** For other fates it is 0, which does not tell what they would have cost. */
 function chargedOf(charged: unknown, fate: Entry['fate']): number | null {
   return fate === 'passed' || fate === 'unreached' ? tokensOf(charged) : null
 }
@@ -163,7 +163,7 @@ function tunnelOf({ requestId, openMs, everyMs }: Seen): TunnelEntry {
   return { id: textOf(requestId) ?? '', openMs: tokensOf(openMs) ?? 0, everyMs: tokensOf(everyMs) ?? 0 }
 }
 
-/** What a date can hold. */
+/** Whether a date can hold the number. */
 function isMoment(value: unknown): value is number {
   return typeof value === 'number' && value > 0 && value <= 8.64e15
 }

@@ -5,12 +5,12 @@ import type { Logs } from './read-logs.ts'
 import { mostRefused, type Report, type Tally } from './report.ts'
 import { UNCHARGED, type UnchargedReason } from './tariffs.ts'
 
-/** A replay as text, JSON or CSV. */
+/** Prints a replay as text, JSON or CSV. */
 
 export interface Printed {
   readonly logs: Logs
   readonly report: Report
-  /** Rows of users and routes. */
+  /** The most rows of users and of routes. */
   readonly top: number
 }
 
@@ -121,7 +121,7 @@ const COLUMNS = [
   'limit',
 ]
 
-/** A row for each user who would have been refused. */
+/** The rows are users who would have been refused. */
 export function asCsv({ report, top }: Printed): string {
   const rows = mostRefused(report.users)
     .slice(0, top)

@@ -8,16 +8,16 @@ export interface Logs {
   /** Lines that are not empty. */
   readonly lines: number
   readonly unreadable: number
-  /** The first of them. */
+  /** The first unreadable lines. */
   readonly examples: readonly UnreadableLine[]
   readonly others: ReadonlyMap<OtherReason, number>
-  /** Requests behind the `most` that were asked for, which are not in the journal. */
+  /** Requests after the first `most`, which are not in the journal. */
   readonly beyond: number
 }
 
 export interface UnreadableLine {
   readonly file: string
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly line: number
   readonly problem: string
 }
@@ -26,10 +26,10 @@ export type OtherReason = Extract<Reading, { kind: 'other' }>['why']
 
 export interface LogOptions {
   readonly format: Format
-  /** Of the requests that count, in milliseconds since the epoch: at `from` or later, before `to`. */
+  /** The requests that count, in milliseconds since the epoch: at `from` or later, before `to`. */
   readonly from: number
   readonly to: number
-  /** Requests at most. Default any number */
+  /** The most requests. Default any number */
   readonly most?: number
 }
 
@@ -65,9 +65,7 @@ export async function readLogs(
   return { journal, lines, unreadable, examples, others, beyond: requests - journal.size }
 }
 
-/**
- * Makes each text of a reading one string, which is a copy: a piece of a line would keep the whole line with it.
- */
+/** Makes each text of a reading one string, which is a copy: a piece of a line would keep the whole line in memory. */
 function createKeeper(): (reading: Reading) => Reading {
   const texts = new Map<string, string>()
   function one<T extends string | null>(text: T): T {

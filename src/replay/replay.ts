@@ -7,20 +7,20 @@ import type { Journal } from './journal.ts'
 import { type Report, Reporter } from './report.ts'
 import { createTariffs } from './tariffs.ts'
 
-/** Decides the requests of a journal again, as a gateway with this configuration would, and empty counters at the beginning. */
+/** Decides the requests of a journal again, like a gateway with this configuration and empty counters at the beginning. */
 export async function replay(config: Config, journal: Journal): Promise<Report> {
   const reporter = new Reporter()
   await replayTo(config, journal, reporter)
   return reporter.report()
 }
 
-/** The same for whoever wants to hear of each request. */
+/** The same, with a listener that hears of each request. */
 export async function replayTo(config: Config, journal: Journal, listener: Listener): Promise<void> {
   const { reserve } = config.quota
   const known = reserve === undefined ? null : new KnownByLog(reserve)
-  // The log names days as credentials and overrides did, whatever this configuration reads of them.
+  // The log names days of credentials and overrides, whether this configuration reads them or not.
   const settings = { ...resolve(config.quota, {}).settings, hasNamedDays: true }
-  // In mode `adaptive` the error rate of that time decided, which the log does not have.
+  // In mode `adaptive` the error rate of that time decided, and the log does not have it.
   const policy = createPolicy(settings, 1, undefined, known?.isKnown)
   decideAll(journal, { tariffs: createTariffs(config, await planRulesOf(config)), policy, known, listener })
 }

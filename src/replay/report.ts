@@ -2,20 +2,20 @@ import type { Listener, Refusing } from './decide.ts'
 import type { Entry } from './entry.ts'
 import type { Tariff, UnchargedReason } from './tariffs.ts'
 
-/** What would have been, for one user, one route or all. Moments are milliseconds since the epoch. */
+/** The result for one user, one route or all. Moments are milliseconds since the epoch. */
 export interface Tally {
-  /** That were to be charged. */
+  /** Requests with a price. */
   requests: number
   refused: number
-  /** Refused, and let through by the log. */
+  /** Requests that are refused here, and that the log let through. */
   newlyRefused: number
-  /** Let through, and refused by the log. */
+  /** Requests that are let through here, and that the log refused. */
   spared: number
-  /** Refused, but let through in shadow; not among `refused`. */
+  /** Requests that would be refused, but shadow lets them through; not among `refused`. */
   shadowed: number
-  /** Charged in the end. */
+  /** Tokens that are charged in the end. */
   tokens: number
-  /** The first refusal, in shadow too; `null` without one. */
+  /** The first refusal, also in shadow; `null` without one. */
   first: FirstRefusal | null
 }
 
@@ -27,15 +27,15 @@ export interface Report {
   readonly total: Tally
   readonly users: ReadonlyMap<string, Tally>
   readonly routes: ReadonlyMap<string, Tally>
-  /** Refusals, in shadow too, by scope, category and window: `personal read 1h`. */
+  /** Refusals, also in shadow, by scope, category and window: `personal read 1h`. */
   readonly windows: ReadonlyMap<string, number>
   readonly uncharged: ReadonlyMap<UnchargedReason, number>
-  /** Of the first and the last request; `null` without any. */
+  /** The time of the first and of the last request; `null` without any. */
   readonly from: number | null
   readonly to: number | null
 }
 
-/** Adds up what a replay hears. */
+/** Adds up the results of a replay. */
 export class Reporter implements Listener {
   readonly #total = nothing()
   readonly #users = new Map<string, Tally>()
@@ -117,7 +117,7 @@ function addTo<T>(counts: Map<T, number>, key: T): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-/** Those with refusals, in shadow too, most refusals first, then by name. */
+/** The tallies with refusals, also in shadow, most refusals first, then by name. */
 export function mostRefused(tallies: ReadonlyMap<string, Tally>): [string, Tally][] {
   const of = ({ refused, shadowed }: Tally): number => refused + shadowed
   const refused = [...tallies].filter(([, tally]) => of(tally) > 0)

@@ -1,7 +1,7 @@
 import { clfTime } from './clf-time.ts'
 import { type Entry, type LineReader, type Reading, unreadable } from './entry.ts'
 
-/** Reads what Apache and nginx call `combined`, and `common`: what follows the status is not looked at. */
+/** Reads the formats that Apache and nginx call `combined` and `common`. Everything after the status is ignored. */
 export const readCombinedLine: LineReader = (line) => {
   const found = COMBINED.exec(line)
   if (found === null) return unreadable('expected ADDRESS - USER [TIME] "REQUEST" STATUS')
@@ -30,7 +30,7 @@ export const readEnvoyLine: LineReader = (line) => {
   return requestOf(request, { at, endedAt: at + Number(duration), address, user: null, status })
 }
 
-/** The quoted request may hold quotes that a backslash goes before. */
+/** The quoted request may hold quotes after a backslash. */
 const COMBINED = /^(\S+) \S+ (.{1,512}?) \[([^\]]{1,64})\] "((?:[^"\\]|\\.)*)" (\d{3})(?= |$)/
 /** Newer formats have up to four details between the flags and the bytes. */
 const ENVOY = /^\[([^\]]{1,64})\] "([^"]*)" (\d{1,3}) \S+(?: (?:"[^"]*"|[^\s"]+)){0,4}? \d+ \d+ (\d+) \S+ "([^"]*)"/
@@ -42,17 +42,17 @@ const BEFORE_THE_QUOTA: Reading = { kind: 'other', why: 'refused before the quot
 
 function requestOf(request: string, { status, ...known }: Known): Reading {
   const [, method, target] = REQUEST.exec(request) ?? []
-  // Nonsense that a server has logged got 400, 408 or nothing at all.
+  // Invalid bytes that a server has logged got 400, 408 or no status.
   if (method === undefined || target === undefined) return BEFORE_THE_QUOTA
   const path = target.split('?', 1)[0] ?? ''
   return pathRequest({ ...known, method, path, status: Number(status) })
 }
 
-/** What an access log of a server says of a request. */
+/** A request as an access log of a server tells it. */
 export interface PathRequest extends Pick<Entry, 'at' | 'endedAt' | 'address' | 'user' | 'method'> {
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string
-  /** Of the response. */
+  /** The status of the response. */
   readonly status: number
 }
 
@@ -74,7 +74,7 @@ export function pathRequest({ at, endedAt, address, user, method, path, status }
   return { kind: 'request', entry }
 }
 
-/** nginx writes a byte that does not print as `\xHH`, and so does Apache; both put a backslash before a quote. */
+/** nginx writes an unprintable byte as `\xHH`, and so does Apache. Both put a backslash before a quote. */
 function unescaped(text: string): string {
   if (!text.includes('\\')) return text
   return text.replace(/\\(?:x([0-9A-Fa-f]{2})|(.))/g, (_, hex, char) =>

@@ -9,30 +9,30 @@ import { mostBy } from '../routing/final-cost.ts'
 import { priceOf } from '../routing/price.ts'
 import type { Entry } from './entry.ts'
 
-/** What a request of the log costs in one category. */
+/** The cost of a request of the log in one category. */
 export interface TariffMeter {
   readonly category: string
   /** Whole tokens, at least 1. */
   readonly cost: number
-  /** What remains charged when the response has ended. */
+  /** Tokens that stay charged after the response has ended. */
   readonly finalCost: number
 }
 
-/** What a request of the log costs whom under a configuration. */
+/** The cost of a request of the log, and its payer, under a configuration. */
 export interface Tariff {
   readonly kind: 'charge'
-  /** As the configuration writes it. */
+  /** The route as the configuration writes it. */
   readonly route: string
-  /** All that it is charged in, at least one. */
+  /** All meters that it is charged in, at least one. */
   readonly meters: readonly TariffMeter[]
   readonly payer: Payer
   /** Whether a refusal is only counted. */
   readonly isShadowed: boolean
-  /** How often that is charged: a WebSocket may be charged more often than in the log, or less. */
+  /** How often the cost is charged: a WebSocket may be charged more or less often than in the log. */
   readonly times: number
 }
 
-/** Why nothing is charged. */
+/** The reason why nothing is charged. */
 export interface Uncharged {
   readonly kind: 'uncharged'
   readonly why: UnchargedReason
@@ -52,16 +52,16 @@ export type UnchargedReason = keyof typeof UNCHARGED
 
 export type Tariffs = (entry: Entry) => Tariff | Uncharged
 
-/** Paths whose route is remembered. */
+/** The most paths whose route is remembered. */
 const MOST_REMEMBERED = 20_000
 
-/** What requests cost under a configuration. @param rules of the same configuration */
+/** The costs of requests under a configuration. @param rules of the same configuration */
 export function createTariffs(config: Config, rules: PlanRules): Tariffs {
   const routeOf = createRoutes(rules)
   const exempt = new Set(config.quota.exempt?.users)
   const isByAddress = (config.quota.exempt?.addresses ?? []).length > 0
   const ofAddress = createAddressCallers(config.auth.anonymous ?? { ipv4: 32, ipv6: 64, plan: null })
-  // Who has no credential is then the user of his address, as the gateway has it.
+  // A request without a credential is then the user of its address, as in the gateway.
   const letsAllIn = config.auth.shadow
   const givesBack = config.quota.refund === 'unreached'
 
@@ -104,7 +104,7 @@ type Logged = Pick<Entry, 'cost' | 'charged'>
 
 const NOT_LOGGED: Logged = { cost: null, charged: null }
 
-/** How many charges of an open WebSocket are due between the one that the log has and the one before it; 1 of anything else. */
+/** How many charges of an open WebSocket are due between this entry of the log and the one before it; 1 for any other entry. */
 function timesOf({ tunnel }: Entry, { tunnelChargeMs }: Route): number {
   if (tunnel === undefined || tunnel.openMs === 0) return 1
   if (tunnelChargeMs === null) return 0
@@ -116,9 +116,9 @@ function uncharged(why: UnchargedReason): Uncharged {
   return { kind: 'uncharged', why }
 }
 
-/** Where requests go. One that the log names by its rule goes by the rule of the same text, or by a path as that rule has. */
+/** The routes of requests. A named rule is the rule of the same text, or the one that matches a path of it. */
 function createRoutes(rules: PlanRules): (entry: Entry) => Route | null {
-  /** By kind, method and text: each text of a log is one string, and a key made of two would be made again for each request. */
+  /** By kind, method and text: each text of a log is one string, and a joined key would be a new one each time. */
   const remembered = { rule: new Map<string, Paths>(), path: new Map<string, Paths>() }
   let size = 0
 
@@ -158,19 +158,19 @@ function routeIn(planned: Plan): Route | null {
   return planned.route
 }
 
-/** A path that a rule has, as `/v1/items/:id` has `/v1/items/any`; `null` for the name of what matches no rule. */
+/** A path that matches a rule, as `/v1/items/any` matches `/v1/items/:id`; `null` for the name of unmatched requests. */
 function pathOf(rule: string): string | null {
   const at = rule.indexOf('/')
   return at < 0 ? null : rule.slice(at).replace(/(?<=\/)(?::[^/]*|\*)(?=\/|$)/g, 'any')
 }
 
-/** Priced by the query if the log has it, else by the cost in the log, and else as the dearest request. */
+/** The price by the query if the log has it, otherwise the cost in the log, and otherwise the highest price. */
 function costOf(price: Price, { cost }: Logged, target: Entry['target']): number {
   if (price.kind === 'fixed') return price.cost
   return costByQuery(price, target) ?? (cost !== null && mayCost(price, cost) ? cost : dearest(price))
 }
 
-/** `null` where the query alone does not say it. */
+/** `null` where the query alone does not tell the cost. */
 function costByQuery(price: Price, { kind, text }: Entry['target']): number | null {
   const mark = kind === 'path' ? text.indexOf('?') : -1
   if (mark < 0 || partsOf(price).some(({ source }) => source.kind !== 'query')) return null

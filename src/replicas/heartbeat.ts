@@ -5,14 +5,14 @@ import { scrub } from '../lib/scrub.ts'
 import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
 import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './presence.ts'
 
-/** What a replica reports besides what it has counted. */
+/** The state that a replica reports beside its counts. */
 export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons' | 'unsent'> & {
   readonly inFlight: number
 }
 
 export interface HeartbeatOptions {
   readonly store: Pick<ReplicaStore, 'beat' | 'leave'>
-  /** Random for each start of the process. */
+  /** A random id for each start of the process. */
   readonly instance: string
   readonly version: string
   readonly state: () => ProcessState
@@ -20,17 +20,17 @@ export interface HeartbeatOptions {
   readonly everyMs?: number
 }
 
-/** Tells the other replicas, every few seconds, that this process is there and what it does. */
+/** Tells the other replicas every few seconds that this process is alive, and reports its state. */
 export interface Heartbeat {
-  /** Counts. */
+  /** Counts observations. */
   readonly observer: Observer
-  /** Tells for the first time and goes on. */
+  /** Sends the first report and goes on. */
   start(): void
-  /** A configuration file was not taken, by whoever reads it for this process. Good until the next one is taken. */
+  /** Tells that a configuration file was not accepted by the process that reads it. Valid until the next one is accepted. */
   configProblems(problems: readonly string[]): void
   /**
-   * Tells no more, and that it is gone. Never rejects.
-   * @param hasSentAll whether all that the process counted is in the store. If not, others shall notice that it is silent
+   * Stops, and tells that the process has gone. Never rejects.
+   * @param hasSentAll whether all counts of the process are in the store. If not, others shall notice its silence
    * @param graceMs how long a store may be silent
    */
   leave(hasSentAll: boolean, graceMs: number): Promise<void>
@@ -39,7 +39,7 @@ export interface Heartbeat {
 const MAX_ROUTES = 200
 const MAX_UNMATCHED = 20
 const MAX_LENGTH = 200
-/** This many routes at most are counted together, which costs a request less than to count each by itself. */
+/** The most routes that are counted together, which costs a request less than to count each alone. */
 const AT_ONCE = 1000
 
 export function createHeartbeat({ store, instance, version, state, everyMs = BEAT_MS }: HeartbeatOptions): Heartbeat {
@@ -55,7 +55,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
     else if (seen.type === 'config_loaded') configProblems = []
   }
 
-  /** One at a time: a store that is slow is not asked twice. Whoever needs to know that it fails hears of it elsewhere. */
+  /** Sends one report at a time: a slow store is not asked twice. Other parts report that it fails. */
   function beat(): void {
     beating ??= store
       .beat(replica())
@@ -85,7 +85,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
     stopBeating()
     if (!hasSentAll) return
     const gone = async (): Promise<void> => {
-      // What comes after it would bring it back.
+      // A later report would bring the process back.
       await beating
       await store.leave(instance)
     }
@@ -105,14 +105,14 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
   }
 }
 
-/** What the requests that this process has seen come to. */
+/** The totals of the requests that this process has seen. */
 function createCounts() {
   const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0 }
   const letIn = { missing: 0, invalid: 0, ambiguous: 0, unchecked: 0 }
   const hits = new Map<string, { count: number }>()
-  /** Routes of the requests that are not counted yet. */
+  /** The routes of requests that are not counted yet. */
   const recent: string[] = []
-  /** Oldest first. */
+  /** The paths, oldest first. */
   const unmatched = new Set<string>()
 
   function observer(seen: Observation): void {
@@ -127,7 +127,7 @@ function createCounts() {
     if (outcome === 'refused') counts.refused++
     if (shadowed) counts.shadowed++
     if (httpStatus !== null) counts.forwarded++
-    // A client that left says nothing about the upstream.
+    // A client that left tells nothing about the upstream.
     if (outcome !== 'aborted' && httpStatus !== null && (httpStatus === 0 || httpStatus >= 500)) counts.failed++
     if (route !== null && route !== UNMATCHED && recent.push(route) === AT_ONCE) countRecent()
   }
@@ -168,7 +168,7 @@ function createCounts() {
   return { observer, sums }
 }
 
-/** What matched nothing is always among them. */
+/** The entry of unmatched requests is always among them. */
 function mostUsed(hits: ReadonlyMap<string, { readonly count: number }>): Record<string, number> {
   const weight = (route: string, count: number): number => (route === UNMATCHED ? Number.POSITIVE_INFINITY : count)
   const all = [...hits].map(([route, { count }]): [string, number] => [route, count])

@@ -6,29 +6,29 @@ export interface Draft {
   readonly upstream: string | null
   readonly callers: Callers
   readonly credentials: Credentials
-  /** The field in which the logs' credentials came; `null` if nobody said. */
+  /** The field in which the logs' credentials came; `null` if nobody has told. */
   readonly key: string | null
   readonly routes: readonly SuggestedRoute[]
-  /** For each category both scopes with each of its windows, in this order. */
+  /** For each category both scopes, and each of their windows, in this order. */
   readonly limits: readonly SuggestedLimit[]
 }
 
-/** Whom the logs name: users, addresses, or now these and now those. */
+/** The callers that the logs name: users, addresses, or both. */
 export type Callers = 'users' | 'addresses' | 'both'
 
-/** What users of the logs are named by, as the log of `tollgate try` shows it. */
+/** The kinds of credentials by which the logs name users, as the log of `tollgate try` has them. */
 export interface Credentials {
   readonly hasJwts: boolean
-  /** That only the service can check. */
+  /** Whether there are keys that only the service can check. */
   readonly hasKeys: boolean
 }
 
 export interface SuggestedRoute extends SuggestedRule {
   /** Whole tokens, 1 to 100. */
   readonly cost: number
-  /** Of the logs that it would charge. */
+  /** Requests of the logs that it would charge. */
   readonly requests: number
-  /** What a response takes, in milliseconds; `null` if the logs do not say. */
+  /** The median duration of a response, in milliseconds; `null` if the logs do not have it. */
   readonly medianMs: number | null
 }
 
@@ -37,6 +37,6 @@ export interface SuggestedLimit {
   readonly category: string
   readonly window: string
   readonly limit: number
-  /** Why it is so, in a few words. */
+  /** The reason in a few words. */
   readonly why: string
 }

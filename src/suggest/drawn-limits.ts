@@ -2,14 +2,14 @@ import type { SuggestedLimit, SuggestedRoute } from './draft.ts'
 import { FEW, type Margin, percentileOf, roundedUp } from './limits.ts'
 import { type Peaks, WINDOWS } from './peaks.ts'
 
-/** Of the hour, where the logs are too short for a day. */
+/** A day counts as so many hours where the logs are shorter than a day. */
 const HOURS_OF_A_DAY = 10
 const SCOPES = ['personal', 'global'] as const
 
 export interface Basis {
   readonly routes: readonly SuggestedRoute[]
   readonly peaks: Peaks
-  /** From the first request to the last one, in milliseconds. */
+  /** The time from the first request to the last one, in milliseconds. */
   readonly spanMs: number
   readonly margin: Margin
 }
@@ -30,10 +30,10 @@ export function sameLimits(routes: readonly SuggestedRoute[], limit: number): Su
   )
 }
 
-/** What a request costs that no rule matches, and of which category it is. */
+/** The category and the cost of a request that no rule matches. */
 export const UNMATCHED = { category: 'read', cost: 1 } as const
 
-/** Public rules charge nothing. */
+/** Public rules charge nothing, so their categories are left out. */
 function categoriesOf(routes: readonly SuggestedRoute[]): string[] {
   const charged = routes.filter(({ isPublic }) => !isPublic).map(({ category }) => category)
   return [...new Set([...charged, UNMATCHED.category])]
@@ -43,7 +43,7 @@ function drawnLimitsOf(category: string, { routes, peaks, spanMs, margin }: Basi
   const costs = routes.filter((route) => route.category === category).map(({ cost }) => cost)
   const dearest = Math.max(UNMATCHED.cost, ...costs)
   const limits: SuggestedLimit[] = []
-  /** Of the window before. */
+  /** The limits of the window before. */
   let shorter = { personal: dearest, global: dearest }
   for (const [i, { name: window, ms }] of WINDOWS.entries()) {
     const users = peaks.ofUsers(category, i)
@@ -63,7 +63,7 @@ function drawnLimitsOf(category: string, { routes, peaks, spanMs, margin }: Basi
   return limits
 }
 
-/** Never below a shorter window, and never below the dearest request. */
+/** The limit is never below that of a shorter window, nor below the dearest request. */
 function limitOf(used: number, shorter: number, isShort: boolean, { headroom }: Margin): number {
   return Math.max(shorter, roundedUp(isShort ? shorter * HOURS_OF_A_DAY : used * headroom))
 }

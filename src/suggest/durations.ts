@@ -1,17 +1,17 @@
 import type { Entry } from '../replay/entry.ts'
 
-/** Buckets of a factor of 2: a median is right by 5 %. */
+/** Eight buckets for each factor of 2: a median is right within 5 %. */
 const FINENESS = 8
-/** Up to 2^32 ms. */
+/** Buckets up to 2^32 ms. */
 const BUCKETS = 32 * FINENESS
-/** Of fewer responses a median is chance. */
+/** With fewer responses a median is chance. */
 const ENOUGH = 10
 const MOST_TOKENS = 100
 
-/** Times of responses, however many. */
+/** Durations of any number of responses. */
 export interface Durations {
   add(ms: number): void
-  /** In milliseconds; `null` for too few. */
+  /** The median in milliseconds; `null` with too few durations. */
   median(): number | null
 }
 
@@ -33,13 +33,13 @@ function createDurations(): Durations {
   }
 }
 
-/** What the responses of each route took, and of all. */
+/** The durations of the responses of each route, and of all. */
 export class RouteDurations {
   readonly all = createDurations()
   readonly #routes = new Map<string, Durations>()
   #hasTimes = false
 
-  /** A log without durations ends each request when it came. */
+  /** A log without durations ends each request at its begin. */
   add(route: string, { at, endedAt, fate }: Pick<Entry, 'at' | 'endedAt' | 'fate'>): void {
     if (fate !== 'passed') return
     const ms = endedAt - at
@@ -50,12 +50,12 @@ export class RouteDurations {
     this.all.add(ms)
   }
 
-  /** In milliseconds; `null` if the log does not say. */
+  /** The median in milliseconds; `null` if the log does not have it. */
   medianOf(route: string): number | null {
     return this.#hasTimes ? (this.#routes.get(route)?.median() ?? null) : null
   }
 
-  /** Whole tokens, 1 to 100: how many times as long as the median of all; 1 if the log does not say. */
+  /** Whole tokens, 1 to 100: the median of the route as a multiple of the median of all; 1 if the log does not have it. */
   costOf(route: string): number {
     const [own, all] = [this.medianOf(route), this.all.median()]
     if (own === null || all === null || all <= 0) return 1

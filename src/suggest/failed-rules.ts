@@ -5,12 +5,12 @@ import { addPath, newTree, type Step } from './path-tree.ts'
 import { rulesOf, type SuggestedRule } from './route-map.ts'
 import { senderOf, stepsOf } from './survey.ts'
 
-/** As the suggested file folds paths. */
+/** The suggested file folds paths like this. */
 const FOLDING = { case: true, trailingSlash: true, trailingDots: false }
 
 /**
- * Rules for the requests that failed and that no suggested rule matches: nobody got anything from their paths, which are those that
- * scanners try. The most frequent ones first.
+ * Rules for the failed requests that no suggested rule matches. Nobody got anything at their paths, which are those that scanners
+ * try. The most frequent ones first.
  */
 export function failedRules(journal: Journal, rules: readonly SuggestedRule[], names: number): SuggestedRule[] {
   const table = createRouteTable(rules.map(patternOf), FOLDING)
@@ -33,7 +33,7 @@ function patternOf({ match }: SuggestedRule): RoutePattern {
   return reading.value
 }
 
-/** A path that goes these steps. */
+/** A path of these steps. */
 function pathOf(steps: readonly Step[]): string {
   return `/${steps.map((step) => (step.kind === 'text' ? step.text : 'any')).join('/')}`
 }

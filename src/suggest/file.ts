@@ -11,9 +11,9 @@ import type { SuggestedRule } from './route-map.ts'
 import { LEFT_OUT, type LeftOut, type Some } from './survey.ts'
 import type { Share, Verdict } from './verdict.ts'
 
-/** A draft as the text of a configuration. What is in it of a log is plain: names of routes that any YAML has. */
+/** A draft as the text of a configuration. Texts from a log are plain: names of routes that are valid in any YAML. */
 
-/** What the comments say. */
+/** The facts that the comments state. */
 export interface Facts {
   readonly logs: Logs
   readonly span: Span
@@ -30,7 +30,7 @@ export interface Span {
   readonly to: number
 }
 
-/** @param facts for the comments. Default without any */
+/** @param facts for the comments. Default no comments with facts */
 export function textOf(draft: Draft, facts: Facts | null = null): string {
   return [
     ...(facts === null ? [] : [...headOf(facts), '']),
@@ -108,7 +108,7 @@ function upstreamOf({ upstream }: Draft): string[] {
   ]
 }
 
-/** What is in force without these lines, but for the token. */
+/** Commented-out settings, with their defaults except for the token. */
 const PLACES = [
   '# Uncomment what has to differ: where clients connect, where counters are kept, and the zone of times in a 429.',
   '# listen: 0.0.0.0:8080',
@@ -118,7 +118,7 @@ const PLACES = [
   `# admin: { token: "\${TOLLGATE_ADMIN_TOKEN}" }`,
 ]
 
-/** What a service may get without a gateway, and gets in shadow. */
+/** Settings that let through in shadow what clients may send to a service without a gateway. */
 const OPEN = [
   '  # Until you set quota.shadow to false, these lines let through all that clients may send to the service without a gateway.',
   '  # Then take out what the service does not need: check says which requests each of them opens.',
@@ -145,19 +145,19 @@ function authOf(draft: Pick<Draft, 'callers' | 'credentials' | 'key'>): string[]
   ]
 }
 
-/** Where credentials of the logs are; `null` if the logs show none, or nobody knows. */
+/** The field of the logs' credentials; `null` if the logs show none, or it is unknown. */
 function knownField({ credentials: { hasJwts, hasKeys }, key }: Pick<Draft, 'credentials' | 'key'>): string | null {
   return hasJwts || hasKeys ? key : null
 }
 
-/** What is there is read as a key of the service, and as nothing else. */
+/** Whether the field is Authorization: its value is then read only as a key of the service. */
 function isAuthorization(field: string | null): boolean {
   return field !== null && /^authorization$/i.test(field)
 }
 
 const ACCESS_KEYS = ['  # Access keys of this gateway: tollgate token create', '  gateway_tokens: true']
 
-/** As a trial has them. */
+/** The lines of keys, as a trial has them. */
 function keysIn(field: string, { hasJwts }: Credentials): string[] {
   return [
     `  # Callers as the trial knew them, by the field ${shown(field)}, which only the service checks.`,
@@ -195,7 +195,7 @@ const KEYS = [
   '  # unverified_keys: { header: X-API-Key }',
 ]
 
-/** Belongs to the keys: a line or a comment as they are. */
+/** The reserve for known users belongs to the keys: it is a line or a comment like them. */
 function reserveOf(draft: Pick<Draft, 'credentials' | 'key'>): string[] {
   const isLine = knownField(draft) !== null
   if (!isLine && !draft.credentials.hasKeys) return []
@@ -205,7 +205,7 @@ function reserveOf(draft: Pick<Draft, 'credentials' | 'key'>): string[] {
   ]
 }
 
-/** Of more nobody reads. */
+/** The most failed paths that are listed. Nobody reads more. */
 const MOST_FAILED = 20
 
 function failedOf(failed: readonly SuggestedRule[]): string[] {

@@ -26,8 +26,8 @@ export type HistorySource = Pick<HistoryStore, 'scanHistory'> & Pick<UsageLogSto
 type PeaksOfUsers = ReadonlyMap<string, readonly number[]>
 
 /**
- * The text of a configuration with baselines from what users of its store did.
- * @throws Error if nobody used anything in that time, and of a store that cannot be read
+ * The text of a configuration with baselines from the usage of a store.
+ * @throws Error if nobody used anything in that time, and for a store that cannot be read
  */
 export async function suggestFromHistory(
   store: HistorySource,
@@ -56,7 +56,7 @@ export async function suggestFromHistory(
   return text
 }
 
-/** @returns also when the first run of the time began */
+/** @returns the peaks, and the begin of the first run of that time */
 async function peaksOf(
   store: HistorySource,
   from: number,
@@ -89,10 +89,10 @@ function keyOf(category: string, seconds: number): string {
 }
 
 interface Basis extends Omit<HistoryOptions, 'env'> {
-  /** When the first run began: a store that is an hour old knows nothing of a day, whatever was asked for. */
+  /** The begin of the first run: a store that is an hour old has no full day, whatever time was asked for. */
   readonly began: number
   readonly peaks: PeaksOfUsers
-  /** By half hours. */
+  /** The usage by half hours. */
   readonly rows: readonly SeriesRow[]
   readonly config: Config
 }
@@ -147,7 +147,7 @@ function whyOf(users: readonly number[], covered: number, limit: number, { perce
   return `${percentile} % of ${users.length} users stayed within ${covered}, the busiest used ${users.at(-1)}; would have stopped ${above} of ${users.length} users (${share} %)`
 }
 
-/** A request must fit into its limits. */
+/** The highest price of a category: a request must fit into its limits. */
 function dearestOf(category: string, { routes, unmatched }: Config): number {
   const charged = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
   const meters = charged.flatMap(metersIn).filter((meter) => meter.category === category)
@@ -155,7 +155,7 @@ function dearestOf(category: string, { routes, unmatched }: Config): number {
   return Math.max(1, ...costs)
 }
 
-/** The most tokens of as many half hours as a run may touch. */
+/** The most tokens of as many successive half hours as a run may touch. */
 function mostOfAll(category: string, { seconds }: Window, rows: readonly SeriesRow[]): number {
   const own = rows.filter(({ name }) => name === category)
   let [most, sum, first] = [0, 0, 0]

@@ -1,14 +1,14 @@
 import { MAX_LIMIT } from '../quota/policy.ts'
 
-/** How limits are drawn from what users did. */
+/** How limits are computed from past usage. */
 export interface Margin {
-  /** Of users whose busiest run the limit covers, above 0 to 100. */
+  /** The percentage of users whose busiest run the limit covers, above 0 to 100. */
   readonly percentile: number
-  /** Factor on that, at least 1. */
+  /** A factor on that value, at least 1. */
   readonly headroom: number
 }
 
-/** Users who may use up all of a limit of everybody: `check` warns of fewer. */
+/** If no more users than this can use up a global limit, `check` warns. */
 export const FEW = 10
 
 /** The value that so many percent of the numbers do not exceed. @param sorted the least first, at least one */
@@ -17,7 +17,7 @@ export function percentileOf(sorted: readonly number[], percentile: number): num
   return sorted[Math.min(rank, sorted.length) - 1] ?? 0
 }
 
-/** Up to the next number of two digits and zeros. */
+/** Rounds up to the next number of two digits and zeros. */
 export function roundedUp(tokens: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, tokens))) - 1)
   return Math.min(MAX_LIMIT, Math.ceil(Number((tokens / unit).toPrecision(12))) * unit)

@@ -1,11 +1,11 @@
 import type { PathAllowances } from '../routing/target.ts'
 
 /**
- * What a gateway has to let through that is to refuse nobody, beside a quota in shadow: all that a service of HTTP may get from its
- * clients without a gateway. A trial has it, and the file that is suggested by its end, until the file enforces.
+ * The settings by which a gateway refuses nobody, beside a quota in shadow: all requests that a service of HTTP may get without a
+ * gateway pass. A trial uses them, and so does the file that it suggests, until the file enforces.
  */
 
-/** Of `edge`, as YAML has it. */
+/** Settings of `edge`, as in YAML. */
 export const OPEN_EDGE = {
   lenient: '[underscore_names, punctuation_names, non_utf8_path, encoded_percent, encoded_backslash]',
   allow_in_path: '[encoded_slash, semicolon, empty_segment]',
@@ -20,7 +20,7 @@ export const OPEN_PATHS: PathAllowances = {
   lenient: new Set(['non_utf8_path', 'encoded_percent', 'encoded_backslash']),
 }
 
-/** Where a key of a client is that only the service checks: what follows `Bearer` in Authorization, or another field whole. */
+/** The place of a client's key that only the service checks: after `Bearer` in Authorization, or another whole field. */
 export function unverifiedKeys(field: string): string {
   const scheme = /^authorization$/i.test(field) ? ', scheme: Bearer' : ''
   return `{ header: ${JSON.stringify(field)}${scheme}, user_claim: sub }`

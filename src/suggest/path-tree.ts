@@ -3,36 +3,36 @@ import { isPlain, isValue } from './segments.ts'
 /** The requests of one method that end at a place of the tree. */
 export interface Ending {
   requests: number
-  /** Those whose caller the log does not name, though their rule may ask who it is. */
+  /** Requests whose caller the log does not name, though their rule may ask for a credential. */
   anonymous: number
-  /** Those of a public rule. */
+  /** Requests of a public rule. */
   public: number
 }
 
-/** Whom the log names for a request: its caller, nobody, or nobody because a public rule asks for no one. */
+/** Whether the log names the caller of a request: `named`, `anonymous`, or `public` if its rule asks for no credential. */
 export type Asker = 'named' | 'anonymous' | 'public'
 
 /** Requests by method. */
 export type Endings = Map<string, Ending>
 
-/** What paths have in common up to a place. */
+/** A place of the tree: the common beginning of paths. */
 export interface PathNode {
-  /** As it was first written. */
+  /** The text as it was first written. */
   readonly text: string
-  /** Of all paths that come this far. */
+  /** Requests of all paths that reach this place. */
   requests: number
-  /** Who alone sent them; `null` for several, or for somebody whom the log does not name. */
+  /** The only sender of them; `null` for several, or for a sender whom the log does not name. */
   owner: string | null
-  /** By the next segment in lower case: no rule tells two apart by their letter case. */
+  /** The nodes by the next segment in lower case: no rule tells two apart by their letter case. */
   readonly names: Map<string, PathNode>
-  /** Behind any of many values. */
+  /** The node after any of many values. */
   value: PathNode | null
-  /** What the values are called. */
+  /** The name of the parameter for the values. */
   valueName: string
   /** Whether segments that are not among the names are values. */
   isFolded: boolean
   readonly endings: Endings
-  /** Of all longer paths, which go on as they like; `null` without any. */
+  /** Requests of all longer paths, with any segments; `null` without any. */
   rest: Endings | null
 }
 
@@ -47,11 +47,11 @@ export type Step =
   | { readonly kind: 'value'; readonly name: string }
   | { readonly kind: 'rest' }
 
-/** Bounds on what strangers can make of the tree by paths that they make up. */
+/** Bounds on the growth of the tree by made-up paths of strangers. */
 const MOST_NODES = 20_000
 const MOST_NAMES = 256
 const MOST_STEPS = 10
-/** Part of the requests of a place that makes a name worth a rule of its own, where names are many. */
+/** The part of the requests of a place that gives a name its own rule, where there are many names. */
 const WORTH = 0.02
 
 export function newTree(): Tree {
@@ -72,7 +72,7 @@ function newNode(text: string, owner: string | null): PathNode {
   }
 }
 
-/** Who sent a request. */
+/** The sender of a request. */
 export interface Sender {
   readonly asker: Asker
   /** A user or an address; `null` if the log has neither. */
@@ -142,12 +142,12 @@ export function addEndings(to: Endings, from: Endings): void {
   for (const [method, ending] of from) addEnding(to, method, ending)
 }
 
-/** Names become values all over the tree, ever more of them, until half of its bound is free. */
+/** Turns names into values all over the tree, ever more of them, until half of its bound is free. */
 function shrink(tree: Tree): void {
   for (let most = MOST_NAMES / 2; tree.size > MOST_NODES / 2 && most >= 1; most /= 2) foldAll(tree, most)
 }
 
-/** Makes values of names wherever there are more than `most`, or users have names of their own. */
+/** Turns names into values wherever there are more than `most`, or users have names of their own. */
 export function foldAll(tree: Tree, most: number): void {
   visit(tree.root, true)
 
@@ -159,34 +159,34 @@ export function foldAll(tree: Tree, most: number): void {
   }
 }
 
-/** Users with names of their own that make a place one of values. */
+/** If so many users have names of their own at a place, its names are values. */
 const FEW_USERS = 3
-/** Requests for each of those names, on average: of a name that was asked for once nobody can say whose it is. */
+/** The least average of requests for those names: after one request for a name nobody can tell whose it is. */
 const OWN_REQUESTS = 2
 
-/** Whether the names of a place differ by user, as those behind `/users` do in `/users/ann/orders`. */
+/** Whether the names of a place differ by user, like the names after `/users` in `/users/ann/orders`. */
 function isOfUsers(node: PathNode, isRoot: boolean): boolean {
   const own = [...node.names.values()].filter((child) => isOwn(child, isRoot))
   if (new Set(own.map(({ owner }) => owner)).size < FEW_USERS) return false
   return own.reduce((sum, { requests }) => sum + requests, 0) >= OWN_REQUESTS * own.length
 }
 
-/** At the root a name with nothing behind it is one of the service, whoever found it. */
+/** At the root a name with nothing after it belongs to the service, whoever found it. */
 function isOwn({ owner, text, names, value }: PathNode, isRoot: boolean): boolean {
   return owner !== null && text !== '' && (!isRoot || names.size > 0 || value !== null)
 }
 
-/** By its place in the order of requests. */
+/** Whether a name stays, by its place in the order of requests. */
 type Stays = (child: PathNode, place: number) => boolean
 
-/** Those with many requests, half of `most` of them. */
+/** The names with many requests, half of `most` of them. */
 function isFrequent({ requests }: PathNode, most: number): Stays {
   return (child, place) => place < Math.floor(most / 2) && child.requests >= WORTH * requests
 }
 
 /**
- * Makes values of the names of one place, but for those that stay: at the root as they are, deeper only if there is more behind them
- * than behind the values.
+ * Turns the names of one place into values, except for those that stay. At the root they stay unchanged; deeper a name stays only if
+ * there is more after it than after the values.
  */
 function foldNames(tree: Tree, node: PathNode, stays: Stays, isRoot: boolean): void {
   // The empty name is the path "/".
@@ -203,7 +203,7 @@ function foldNames(tree: Tree, node: PathNode, stays: Stays, isRoot: boolean): v
   for (const [key, child] of [...node.names]) if (isCovered(child, value)) take(key, child)
 }
 
-/** Whether all that lies behind one place lies behind another too. */
+/** Whether everything below one place also lies below another. */
 function isCovered(node: PathNode, by: PathNode): boolean {
   if (![...node.endings.keys()].every((method) => by.endings.has(method))) return false
   if (node.rest !== null && by.rest === null) return false
@@ -214,7 +214,7 @@ function isCovered(node: PathNode, by: PathNode): boolean {
   })
 }
 
-/** Adds all of a place to another one. */
+/** Adds everything of a place to another one. */
 function merge(tree: Tree, to: PathNode, from: PathNode): void {
   tree.size--
   to.requests += from.requests

@@ -8,14 +8,14 @@ export const WINDOWS = [
   { name: '1d', ms: 86_400_000 },
 ] as const
 
-/** Of one owner, for each window: start of its run, tokens used in it, and the most of any run. */
+/** For one owner and each window: the start of its run, the tokens used in it, and the most tokens of any run. */
 type Runs = Float64Array
 const COLUMNS = 3
 
-/** Requests that took nothing from any limit. */
+/** Fates of requests that took nothing from any limit. */
 const FREE: ReadonlySet<Entry['fate']> = new Set(['repeated', 'exempt', 'exempt_user'])
 
-/** What was used in the busiest run of each window, by users and by all together. It hears a replay in which nothing is refused. */
+/** The most tokens of one run of each window, by users and by all together, from a replay that refuses nothing. */
 export class Peaks implements Listener {
   readonly #users = new Map<string, Map<string, Runs>>()
   readonly #all = new Map<string, Runs>()
@@ -44,7 +44,7 @@ export class Peaks implements Listener {
     return this.#all.size === 0
   }
 
-  /** By users, the least first. @param window its place in `WINDOWS` */
+  /** The peaks of users, the least first. @param window its place in `WINDOWS` */
   ofUsers(category: string, window: number): number[] {
     const runs = this.#users.get(category)?.values() ?? []
     return [...runs].map((each) => peakIn(each, window)).sort((a, b) => a - b)

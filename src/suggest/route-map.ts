@@ -2,23 +2,23 @@ import { addEndings, type Endings, foldAll, type PathNode, type Tree } from './p
 
 /** A rule of the suggested route map. */
 export interface SuggestedRule {
-  /** As a configuration writes it. */
+  /** The rule as a configuration writes it. */
   readonly match: string
   readonly category: 'read' | 'write'
-  /** Of the log that have such a path and method. */
+  /** Requests of the log with such a path and method. */
   readonly requests: number
-  /** Whether it asks for no credential and charges nothing, as public rules alone had its requests. */
+  /** Whether it asks for no credential and charges nothing, because only public rules had its requests. */
   readonly isPublic: boolean
-  /** Whether the log has callers of it whom it does not name, and it is not public. */
+  /** Whether the log does not name some of its callers, and it is not public. */
   readonly isAnonymous: boolean
 }
 
-/** Rules at most: a file of more is read by nobody, and names become values instead. */
+/** The most rules: nobody reads a longer file, and names become values instead. */
 const MOST_RULES = 300
-/** So many lengths of paths, one behind the other, go on for ever. */
+/** After so many successive lengths of paths any greater length is assumed. */
 const LENGTHS = 3
 
-/** The rules that match each path of a tree, which they change. @param most names of one place that stay names */
+/** The rules that match each path of a tree. The tree is changed. @param most names of one place that stay names */
 export function rulesOf(tree: Tree, most: number): readonly SuggestedRule[] {
   for (let names = most; ; names = Math.floor(names / 2)) {
     foldAll(tree, names)
@@ -28,7 +28,7 @@ export function rulesOf(tree: Tree, most: number): readonly SuggestedRule[] {
   }
 }
 
-/** Writes a rest for paths that go on for ever. */
+/** Writes a rest for paths that may have any length. */
 function openEnds(node: PathNode, isRoot: boolean, most: number): void {
   if (!isRoot && isLongTail(node, most)) {
     const rest: Endings = node.rest ?? new Map()
@@ -45,7 +45,7 @@ function openEnds(node: PathNode, isRoot: boolean, most: number): void {
   for (const child of childrenOf(node)) openEnds(child, false, most)
 }
 
-/** Whether values follow values, and paths end behind each. */
+/** Whether values follow values, and paths end after each. */
 function isChain(value: PathNode): boolean {
   let node: PathNode | null = value
   for (let length = 0; length < LENGTHS; length++) {
@@ -83,11 +83,11 @@ function sum(numbers: readonly number[]): number {
 
 interface Way {
   readonly path: string
-  /** Names of its parameters. */
+  /** The names of its parameters. */
   readonly taken: ReadonlySet<string>
 }
 
-/** The more specific ones first. */
+/** The rules, the more specific ones first. */
 function* rulesBehind(node: PathNode, { path, taken }: Way): Generator<SuggestedRule> {
   if (path !== '') yield* rulesAt(path, node.endings)
   const names = [...node.names.values()].sort((a, b) => (a.text.toLowerCase() < b.text.toLowerCase() ? -1 : 1))
@@ -99,7 +99,7 @@ function* rulesBehind(node: PathNode, { path, taken }: Way): Generator<Suggested
   if (node.rest !== null) yield* rulesAt(`${path}/*`, node.rest)
 }
 
-/** A path has each name once. */
+/** A name that the path does not have yet. */
 function freeName(name: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name
   const start = name.slice(0, 60)
@@ -108,7 +108,7 @@ function freeName(name: string, taken: ReadonlySet<string>): string {
   return `${start}${number}`
 }
 
-/** Preflights have a rule of their own: browsers send them without a credential. */
+/** Preflights have their own rule: browsers send them without a credential. */
 const GROUPS = [
   { category: 'read', has: (method: string) => method === 'GET' || method === 'HEAD' },
   { category: 'read', has: (method: string) => method === 'OPTIONS' },

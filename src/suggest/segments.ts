@@ -1,12 +1,12 @@
-/** What a segment of a path may be in a route map: a name of the service, or one of many values. */
+/** Tells whether a segment of a path is a name of the service, or one of many values. */
 
-/** Longest name that stands in a rule. */
+/** The longest name that stands in a rule. */
 const LONGEST_NAME = 64
 
-/** Characters that no rule gives another meaning, and no reader of YAML. */
+/** Characters that have no other meaning in a rule or in YAML. */
 const PLAIN = /^[A-Za-z0-9_.~@-]+$/
 
-/** Numbers, dates, UUIDs, ULIDs, hashes, addresses of mail. */
+/** Numbers, dates, UUIDs, ULIDs, hashes, mail addresses. */
 const VALUES: readonly RegExp[] = [
   /^\d[\d.,_-]*$/,
   /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
@@ -17,7 +17,7 @@ const VALUES: readonly RegExp[] = [
   /@.*\./,
 ]
 
-/** Whether a segment is one of many values by its look alone. */
+/** Whether a segment is one of many values, by its form alone. */
 export function isValue(segment: string): boolean {
   return segment.length > LONGEST_NAME || VALUES.some((pattern) => pattern.test(segment))
 }

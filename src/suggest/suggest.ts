@@ -22,18 +22,18 @@ import { Verdict } from './verdict.ts'
 export interface SuggestOptions extends Margin {
   /** URL of the service; `null` leaves a placeholder. */
   readonly upstream: string | null
-  /** Where more names than this stand in one place of a path, they become values. */
+  /** If one place of a path has more names than this, they become values. */
   readonly names: number
-  /** The field in which the credentials of the logs came, as a trial knows it; `null` if nobody does. */
+  /** The field in which the credentials of the logs came, as a trial knows it; `null` if it is unknown. */
   readonly key: string | null
 }
 
-/** Requests that count: they bound the memory, since each may have a user and a path of its own. */
+/** The most requests that count. They bound the memory, because each may have a user and a path of its own. */
 export const MOST_REQUESTS = 3_000_000
 
 /**
- * A commented configuration that fits the requests of logs. It has no problem, it warns only of what its shadow lets through, and a replay of the logs under it refuses
- * what its comments say.
+ * A commented configuration that fits the requests of logs. It has no problem, it warns only of requests that its shadow lets through, and
+ * a replay of the logs under it refuses as many as its comments state.
  * @throws Error if the logs have no request that the gateway would charge
  */
 export async function suggestFrom(logs: Logs, { upstream, names, key, ...margin }: SuggestOptions): Promise<string> {
@@ -72,7 +72,7 @@ function callersOf({ named }: Survey, rules: readonly SuggestedRule[]): Callers 
   return rules.some(({ isAnonymous }) => isAnonymous) ? 'both' : 'users'
 }
 
-/** Rules with what their requests take, by the route that each request would have. */
+/** Rules with the durations of their requests, by the route that each request would have. */
 async function pricedRoutes(
   journal: Journal,
   rules: readonly SuggestedRule[],
@@ -118,10 +118,10 @@ function understood(text: string): Config {
   return loaded.config
 }
 
-/** What the file lets through until it enforces, and says so: `check` goes on saying it. */
+/** Settings by which the file lets requests through until it enforces. `check` goes on to warn of them. */
 const OPEN = /^(?:auth\.shadow|edge\.lenient\[\d+\])$/
 
-/** The suggestion may only warn of what it lets through. @throws Error with its problems and all other warnings */
+/** The suggestion may have no other warnings than those. @throws Error with its problems and all other warnings */
 function insistOnGood(loaded: LoadResult): void {
   const warnings = loaded.warnings.filter(({ path }) => !OPEN.test(path))
   const problems = [...(loaded.ok ? [] : loaded.problems), ...warnings]

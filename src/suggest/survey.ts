@@ -10,7 +10,7 @@ import type { Credentials } from './draft.ts'
 import { OPEN_PATHS } from './openness.ts'
 import { type Asker, addPath, newTree, type Sender, type Step, type Tree } from './path-tree.ts'
 
-/** Why a request of the log has no place in the route map, and what becomes of it under the suggested file. */
+/** Why a request of the log has no place in the route map, and how the suggested file treats it. */
 export const LEFT_OUT = {
   path: 'denied, because the gateway takes no such path (400, or 414 where it is too long)',
   method: 'denied, because the gateway serves no such method (405, or 501 where the parser of Node does not know it)',
@@ -22,21 +22,21 @@ export type LeftOut = keyof typeof LEFT_OUT
 /** Requests of one kind. */
 export interface Some {
   readonly count: number
-  /** A few that differ, as `GET /a%00b`. */
+  /** A few different ones, as `GET /a%00b`. */
   readonly examples: readonly string[]
 }
 
 const MOST_EXAMPLES = 3
 const LONGEST_EXAMPLE = 80
 
-/** What the requests of a log have in common. */
+/** The requests of a log, by kind. */
 export interface Survey {
   readonly tree: Tree
   /** Requests of the tree: those that did not fail. */
   readonly requests: number
-  /** Beside them. */
+  /** Requests that failed. */
   readonly failed: number
-  /** Those of both whose caller the log names. */
+  /** The requests among both whose caller the log names. */
   readonly named: number
   readonly credentials: Credentials
   readonly leftOut: ReadonlyMap<LeftOut, Some>
@@ -49,7 +49,7 @@ export function surveyOf(journal: Journal): Survey {
   let [requests, failed, named] = [0, 0, 0]
   let [hasJwts, hasKeys] = [false, false]
   const look = (entry: Entry): void => {
-    // What an open WebSocket costs again is no request.
+    // A later charge of an open WebSocket is no request.
     if (entry.tunnel !== undefined && entry.tunnel.openMs > 0) return
     const steps = isServed(entry.method) ? stepsOf(entry) : 'method'
     if (typeof steps === 'string') {
@@ -85,7 +85,7 @@ function askerOf({ user, target }: Entry): Asker {
   return target.kind === 'rule' ? 'public' : 'anonymous'
 }
 
-/** What a rule may name: there are three dozen methods. */
+/** The methods that a rule may name: there are three dozen. */
 function createMethods(): (method: string) => boolean {
   const known = new Map<string, boolean>()
   return (method) => {
@@ -104,7 +104,7 @@ export function stepsOf({ method, target }: Entry): readonly Step[] | LeftOut {
   return isRead && typeof steps !== 'string' && isOwn(steps) ? 'own' : steps
 }
 
-/** Whether the gateway answers such a path itself, or would if the path had no slash at its end. */
+/** Whether the gateway itself responds at such a path, or would without its slash at the end. */
 function isOwn(steps: readonly Step[]): boolean {
   const path = steps.map((step) => (step.kind === 'text' ? `/${step.text}` : '/:')).join('')
   return STATUS_PATHS.has(path) || path === USAGE_PATH

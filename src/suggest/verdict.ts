@@ -2,13 +2,13 @@ import type { Listener, Refusing } from '../replay/decide.ts'
 import type { Entry } from '../replay/entry.ts'
 import type { Tariff, UnchargedReason } from '../replay/tariffs.ts'
 
-/** Requests and whose they are. */
+/** Requests, and the users who sent them. */
 export interface Share {
   readonly requests: number
   readonly users: number
 }
 
-/** What the suggested file would have refused, as a replay under it decides. */
+/** The refusals of the suggested file, as a replay under it decides. */
 export class Verdict implements Listener {
   readonly #charged = new Map<string, Count>()
   readonly #refused = new Map<string, Count>()
@@ -42,7 +42,7 @@ export class Verdict implements Listener {
     return this.#uncharged
   }
 
-  /** What one limit refused, and of how many. A request that several limits refuse counts for the one that it waits for longest. */
+  /** How many requests one limit refused, of how many. One that several limits refuse counts for the longest wait. */
   of(scope: Refusing['scope'], category: string, window: string): { readonly refused: Share; readonly charged: Share } {
     const name = limitName(scope, category, window)
     return { refused: shareIn(this.#refused, name), charged: shareIn(this.#charged, category) }

@@ -1,18 +1,18 @@
 import { kindOf } from '../alerts/alert-kinds.ts'
 import type { TakenEvent } from '../alerts/alert-store.ts'
 
-/** What an administrator sends to see whether a receiver takes it: about nothing that has happened. */
+/** An event that an administrator sends to test whether a receiver accepts it. Nothing has happened. */
 export interface TestEvent {
   readonly id: string
-  /** Name of the alert. */
+  /** The name of the alert. */
   readonly tested: string
-  /** In milliseconds since the epoch. */
+  /** The time in milliseconds since the epoch. */
   readonly at: number
 }
 
 export type SentEvent = Pick<TakenEvent, 'id' | 'happening'> | TestEvent
 
-/** What receivers get: an event in the structured JSON form of CloudEvents 1.0. The same bytes at each attempt. */
+/** The body for receivers: an event in the structured JSON form of CloudEvents 1.0, with the same bytes at each attempt. */
 export function eventBody(event: SentEvent): string {
   if ('tested' in event) {
     const { id, tested: alert, at } = event
@@ -60,7 +60,7 @@ function dataOf(happening: TakenEvent['happening']): Record<string, unknown> {
   }
 }
 
-/** Of a limit of 0 all is used. */
+/** A limit of 0 is always used up. */
 function shareOf(part: number, whole: number): number {
   return whole === 0 ? 1 : Math.round((part / whole) * 10_000) / 10_000
 }

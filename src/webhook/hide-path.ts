@@ -1,9 +1,9 @@
-/** Parts of a path that are shorter are no secret, and would be found in any text. */
+/** A shorter part of a path is no secret, and would be found in any text. */
 const LEAST = 4
 
 /**
- * A text of a receiver without the path and the query of its URL, which it may repeat (`Cannot POST /services/T0/XXXX`): as a whole and in parts,
- * as written and decoded, in either letter case.
+ * A text of a receiver without the path and the query of its URL, which it may repeat (`Cannot POST /services/T0/XXXX`): as a whole and in
+ * parts, as written and decoded, in either letter case.
  */
 export function hidePath(text: string, { pathname, search }: URL): string {
   const target = pathname + search
@@ -13,7 +13,7 @@ export function hidePath(text: string, { pathname, search }: URL): string {
   return text.replace(new RegExp(longestFirst.map(RegExp.escape).join('|'), 'giu'), '[hidden]')
 }
 
-/** As it is, if it is no encoding of anything. */
+/** The decoded part, or the same part if it is no valid encoding. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)

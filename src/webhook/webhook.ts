@@ -6,22 +6,22 @@ import { version } from '../lib/version.ts'
 import { eventBody, type SentEvent } from './event.ts'
 import { hidePath } from './hide-path.ts'
 
-/** Posts events to one receiver, signed as Standard Webhooks has it. */
+/** Posts events to one receiver, signed as Standard Webhooks demands. */
 
 export interface Receiver {
-  /** Never in an error: its path may be a secret. */
+  /** It never appears in an error: its path may be a secret. */
   readonly url: string
-  /** whsec_ and a key in base64. */
+  /** `whsec_` and a key in base64. */
   readonly secret: string
 }
 
-/** Characters of a response that is no success: enough to see what the receiver says. */
+/** Characters of a failed response that are shown: enough to see the receiver's message. */
 const SHOWN = 200
-/** Bytes of it that are looked through for what is hidden: a part of a path that is cut off would not be found. */
+/** Bytes of it that are searched for hidden parts: a part of a path that is cut off would not be found. */
 const KEEP_BYTES = 4096
 const GONE = 410
 
-/** One attempt. Never rejects. @param deadlineMs default ATTEMPT_MS */
+/** Makes one attempt. Never rejects. @param deadlineMs default ATTEMPT_MS */
 export async function deliver(
   { url, secret }: Receiver,
   event: SentEvent,
@@ -53,7 +53,7 @@ function deliveryOf(status: number, said: string): Delivery {
   return { kind: 'failed', error: said === '' ? `status ${status}` : `status ${status}: ${said}` }
 }
 
-/** Of somebody else's text, for the log and for people. */
+/** A text of somebody else on one line, for the log and for people. */
 function oneLine(text: string, to: URL): string {
   return hidePath(text, to)
     .replace(/[\p{C}\s]+/gu, ' ')

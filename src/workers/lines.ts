@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 const NEWLINE = 10
 
 /**
- * Hands on the whole lines of a stream, many at a time. What follows the last newline waits for its rest. At the end it
- * is half a line, of a process that was killed, and is left out.
+ * Hands on the whole lines of a stream, many at a time. Bytes after the last newline wait for their rest. At the end
+ * they are half a line of a process that was killed, and are left out.
  */
 export function relayLines(stream: Readable, write: (lines: string) => void): void {
   let begun: Buffer[] = []

@@ -24,19 +24,16 @@ import { KnownUsers } from '../quota/known-users.ts'
 import { shareOf, workerCount } from './share.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 
-/**
- * How often the workers are asked for their state, in milliseconds. A worker that is killed takes with it what it
- * counted since.
- */
+/** How often the workers are asked for their state, in milliseconds. If a worker is killed, its later counts are lost. */
 const ASK_MS = 1000
-/** How long whoever scrapes waits for a worker that does not respond, in milliseconds. Then its last figures stand. */
+/** How long a scrape waits for a worker that does not respond, in milliseconds. Then its last figures are used. */
 const SCRAPE_MS = 500
-/** Beyond delay and timeout of the drain, for a worker to settle and close, in milliseconds. */
+/** The time for a worker to settle and close, beyond delay and timeout of the drain, in milliseconds. */
 const GRACE_MS = 15_000
 
-/** What the primary is made of. */
+/** The parts of the primary. */
 interface Primary {
-  /** The configuration that it began with, and its hash. */
+  /** The configuration at the start, and its hash. */
   readonly config: Config
   readonly hash: string
   readonly telemetry: Telemetry
@@ -44,16 +41,16 @@ interface Primary {
   readonly control: ChangeFollower
   readonly supervisor: Supervisor
   readonly admin: AdminPlane
-  /** Asks the workers for their state. */
+  /** Stops the repeated questions to the workers. */
   readonly stopAsking: () => void
   readonly state: State
 }
 
-/** The only things that change. */
+/** The only values that change. */
 interface State {
-  /** What a worker begins with: the configuration in force, and why a later file was not taken. */
+  /** The configuration in force, with which a worker begins, and why a later file was not accepted. */
   current: { readonly config: Config; readonly hash: string; readonly problems: readonly string[] }
-  /** As a worker reported last: each draws it by itself, from what all share. */
+  /** The value that a worker reported last: each worker computes it alone from shared figures. */
   adaptive: Adaptive
   started: boolean
   draining: boolean
@@ -108,7 +105,7 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
     current: () => state.current.config,
     store,
     control,
-    // The primary's own: each worker knows those that came to it.
+    // The primary's own: each worker knows the users that came to it.
     knownUsers: new KnownUsers({ store, reserve: () => state.current.config.quota.reserve }),
     observe,
     metrics: metricsOfAll(sums, supervisor, telemetry.metrics),
@@ -172,7 +169,7 @@ async function start({
   observe({ type: 'listening', what: 'admin', url })
   await freeSocketOf(config)
   const gateway = await supervisor.start()
-  // Workers wait for the store when they start. Asked before that, it would count as a store that fails.
+  // At their start workers wait for the store. A question before that would count as a failure of the store.
   void control.start() // never rejects
   await supervisor.ask(ASK_MS)
   state.started = true
@@ -180,7 +177,7 @@ async function start({
   return { admin: url, gateway }
 }
 
-/** All or none. What is wrong with a configuration shows when its parts are made, which is here first. */
+/** All parts are put in force, or none. Problems of a configuration show when its parts are made, which happens here first. */
 async function reload(
   { config, telemetry, store, supervisor, state }: Primary,
   next: Config,
@@ -194,7 +191,7 @@ async function reload(
   store.keep(retentionOf(possible))
   state.current = { config: possible, hash, problems: [] }
   const problems = await supervisor.reload()
-  // Also if not all workers have it: the others show that in their own figures for as long as it is so.
+  // Reported also if some workers do not have it: they show that in their own figures for as long as it lasts.
   observe({ type: 'config_loaded', file: next.file, hash, rules: fingerprint(next) })
   if (problems.length > 0) observe({ type: 'config_partly', file: next.file, problems })
   for (const problem of [...warnings, ...needRestart(config, next)])
@@ -222,7 +219,7 @@ async function stop({ telemetry, store, control, supervisor, admin, stopAsking, 
   await telemetry.log.close()
 }
 
-/** One worker that is ready is enough: the others get no connections. What keeps the others is reported all the same. */
+/** One ready worker is enough: the others get no connections. The reasons of the others are reported all the same. */
 function readiness(
   { started, draining }: State,
   supervisor: Supervisor,

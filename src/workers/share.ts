@@ -1,20 +1,20 @@
 import { availableParallelism } from 'node:os'
 import type { Config, Part, PartsConfig } from '../config/config.ts'
 
-/** How many processes take requests. */
+/** The number of processes that take requests. */
 export function workerCount({ workers }: Pick<Config, 'workers'>): number {
   return workers === 'auto' ? availableParallelism() : workers
 }
 
 /**
- * The configuration of one worker of several: the totals of the file are divided, rounded up. What is counted in the
- * store (windows, failures) needs no division. The quota stays as it is, so that replicas with other numbers of workers
+ * The configuration of one worker of several: the totals of the file are divided, rounded up. Values that the store
+ * counts (windows, failures) are not divided. The quota stays unchanged, so that replicas with other numbers of workers
  * can be compared.
  */
 export function shareOf(config: Config, workers: number): Config {
   const part = (total: number): number => Math.ceil(total / workers)
   const partOrNone = (total: number | null): number | null => (total === null ? null : part(total))
-  /** A percentage is one of a total that is divided already. */
+  /** A percentage refers to a total that is already divided. */
   const numberOf = (share: Part): Part => (share !== null && 'most' in share ? { most: part(share.most) } : share)
   const partsOf = ({ address, user, strangers }: PartsConfig): PartsConfig => ({
     address: numberOf(address),
@@ -43,9 +43,9 @@ export function shareOf(config: Config, workers: number): Config {
         bodies: partsOf(edge.shares.bodies),
         upstreamConnections: partsOf(edge.shares.upstreamConnections),
         tunnels: partsOf(edge.shares.tunnels),
-        // Each worker has a thread pool, and all 256, of its own.
+        // Each worker has its own thread pool with all 256 places.
         checks: edge.shares.checks,
-        // So few that a part of them would refuse a page that asks for two things at once.
+        // The number is so small that a part of it would refuse a page that asks for two things at once.
         usage: edge.shares.usage,
       },
     },

@@ -3,23 +3,23 @@ import { type PlaceOptions, WorkerPlace } from './worker-place.ts'
 
 /** Keeps a number of workers running. */
 export interface Supervisor {
-  /** Starts them all. @returns the URL they listen on @throws Error when one of them cannot begin */
+  /** Starts all workers. @returns the URL they listen on @throws Error if one of them cannot begin */
   start(): Promise<string>
-  /** Asks each for a report; resolves when all have come, at the latest after `deadlineMs`. */
+  /** Asks each worker for a report. Resolves when all have come, at the latest after `deadlineMs`. */
   ask(deadlineMs: number): Promise<void>
   states(): readonly WorkerState[]
-  /** Has them all take what `begin` gives now. @returns what kept a worker from it */
+  /** Sends all workers what `begin` now returns. @returns the reasons of workers that did not accept it */
   reload(): Promise<string[]>
-  /** Lets them all know why the last configuration file was not taken. */
+  /** Tells all workers why the last configuration file was not accepted. */
   rejected(problems: readonly string[]): void
   drain(on: boolean): void
-  /** Lets them finish, for `graceMs` at most. */
+  /** Lets the workers finish, for `graceMs` at most. */
   stop(graceMs: number): Promise<void>
   kill(): void
 }
 
 export interface WorkerState {
-  /** From 1. */
+  /** The number of the worker, from 1. */
   readonly worker: number
   readonly ready: boolean
   readonly reasons: readonly string[]
@@ -29,7 +29,7 @@ export interface SupervisorOptions extends PlaceOptions {
   readonly count: number
 }
 
-/** A worker that says nothing for this long holds its connections and serves none of them: another takes its place. */
+/** A worker that is silent for this long holds its connections and serves none of them. It is replaced. */
 const HUNG_MS = 30_000
 const ENDED = { ready: false, reasons: ['has ended and is started again'] }
 
@@ -42,7 +42,7 @@ export function createSupervisor({ count, ...options }: SupervisorOptions): Supe
     return url
   }
 
-  /** Before the end of the worker is reported, which is not to speak of a restart then. */
+  /** Called before the end of the worker is reported, which must not announce a restart then. */
   function giveUp(error: unknown): never {
     for (const place of places) place.close()
     throw error

@@ -10,10 +10,10 @@ import { closeUntaken } from '../node/worker-handoff.ts'
 import { relayLines } from './lines.ts'
 import type { FromWorker, Report, ToWorker } from './messages.ts'
 
-/** Sources run as they are, and built. */
+/** The program runs as source files, and as built files. */
 const EXTENSION = extname(import.meta.filename)
 
-/** How a worker ended; `problem` is what it said of that. */
+/** How a worker ended; `problem` is the reason that it gave. */
 export interface Ending {
   readonly reason: string
   readonly problem: string | null
@@ -22,21 +22,21 @@ export interface Ending {
 /** A worker as the primary sees it: a process that was asked to begin. */
 export interface WorkerProcess {
   readonly pid: number
-  /** The URL it listens on. Rejects with what it said, if it ends before. */
+  /** The URL it listens on. Rejects with the reason of the worker if it ends before. */
   readonly listening: Promise<string>
-  /** How it ended, once everything that it wrote has been read. */
+  /** The way it ended, after everything that it wrote has been read. */
   readonly ended: Promise<Ending>
-  /** Whether it is ready for requests, as far as is known: it has to have said so lately. */
+  /** Whether it is ready for requests, by its last report, which must be recent. */
   state(): { readonly ready: boolean; readonly reasons: readonly string[] }
-  /** Asks for a report; resolves when it has come, at the latest after `deadlineMs`. */
+  /** Asks for a report. Resolves when it has come, at the latest after `deadlineMs`. */
   ask(deadlineMs: number): Promise<void>
-  /** @returns why the configuration was not taken; `null` if it was, or the process has ended */
+  /** @returns why the configuration was not accepted; `null` if it was, or the process has ended */
   reload(config: Config, hash: string): Promise<string | null>
   rejected(problems: readonly string[]): void
   drain(on: boolean): void
   /** Lets it finish. */
   stop(): void
-  /** How long it has said nothing, in milliseconds. */
+  /** How long it has been silent, in milliseconds. */
   silentMs(): number
   /** Ends it at once. @param why reported as the reason of its end. Default: the signal */
   kill(why?: string): void
@@ -45,15 +45,15 @@ export interface WorkerProcess {
 export interface WorkerProcessOptions {
   readonly begin: Extract<ToWorker, { type: 'begin' }>
   readonly onReport: (report: Report) => void
-  /** Whole lines of its log. */
+  /** Writes whole lines of its log. */
   readonly write: (lines: string) => void
-  /** Monotonic milliseconds. */
+  /** A clock in monotonic milliseconds. */
   readonly now: () => number
 }
 
-/** How long a report counts, in milliseconds: it is asked for each second. */
+/** How long a report is valid, in milliseconds: one is asked for each second. */
 const REPORT_MS = 5000
-/** Of a worker that could not say why it ends. */
+/** The advice for a worker that could not tell why it ends. */
 const CURE =
   'see what it wrote before that; SIGKILL that nobody sent is for want of memory: give it more, or lower workers'
 const RELOAD_MS = 10_000
@@ -64,11 +64,11 @@ type Failed = Extract<FromWorker, { type: 'failed' }>
 /** @throws Error if there is no memory for a process */
 export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
-  // If no file descriptor is left there is no process, and nothing to talk to it by (Node 26.10). Its error follows.
+  // Without a file descriptor there is no process, and no channel to it (Node 26.10). Its error follows.
   if (child.connected) closeUntaken(child)
   if (child.stdout) relayLines(child.stdout, write)
   const listening = Promise.withResolvers<string>()
-  // Whoever does not wait for it learns of the end by `ended`.
+  // A caller that does not wait for it learns of the end by `ended`.
   listening.promise.catch(() => {})
   const questions = new Map<number, () => void>()
   let asked = 0
@@ -82,7 +82,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     if (message.type === 'listening') listening.resolve(message.url)
     else if (message.type === 'failed') failed = message
     else if (message.type === 'reloaded') {
-      // A report that comes late is the response to an earlier question.
+      // A late report is the response to an earlier question.
       if (message.hash === reloading?.hash) reloading.answered(message.problem)
     } else {
       latest = { report: message.report, at: now() }
@@ -104,7 +104,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
   let sent: Promise<void> = Promise.resolve()
   send(begin)
 
-  /** One after another: what is said later never comes between the parts of a configuration. */
+  /** Messages go out one after another: a later one never comes between the parts of a configuration. */
   function send(message: ToWorker): void {
     sent = sent.then(() => ('config' in message ? postConfig(child, message) : post(child, message)))
   }
@@ -152,7 +152,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
   }
 }
 
-/** A worker that is ending needs nothing that it does not hear. */
+/** Sends a message. A worker that is ending may miss it, which does no harm. */
 function post(child: ChildProcess, message: ToWorker): Promise<void> {
   return new Promise((resolve) => {
     if (child.connected) child.send(message, () => resolve())
@@ -183,20 +183,20 @@ function endOf(child: ChildProcess): Promise<string> {
 
 /**
  * The workers share one listening socket, which the primary holds: it hands each new connection to the next worker that
- * has taken its last one. A socket for each worker (SO_REUSEPORT) would spread connections by a hash, and few of them
- * unevenly. A worker that is stuck would get more of them, and one that ends would leave a queue of them to be reset.
+ * has taken its last one. With a socket for each worker (SO_REUSEPORT) a hash would spread connections, and few of them
+ * unevenly. A stuck worker would get more of them, and at the end of one its queue would be reset.
  */
 function fork(): ChildProcess {
   cluster.schedulingPolicy = cluster.SCHED_RR
   cluster.setupPrimary({
     exec: join(import.meta.dirname, `worker-main${EXTENSION}`),
     args: [],
-    // An import of the program itself would wait until all that it imports is loaded.
+    // An import in the program itself would only run after all its other imports.
     execArgv: [...process.execArgv, '--import', join(import.meta.dirname, `../node/inspector-signal${EXTENSION}`)],
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
-  // What could not be said to a worker that has just died is an error event. Its end says all there is to say.
+  // A message to a worker that has just died causes an error event. The report of its end is enough.
   const worker = cluster.fork().on('error', () => {})
   forgetUnborn(worker)
   return worker.process

@@ -9,19 +9,19 @@ import { createWorker, type Worker } from './worker.ts'
 
 /**
  * The process of a worker. The primary starts it, and it obeys the primary's messages one after another. It ends on
- * request, on SIGTERM, or when the primary is gone. SIGINT and SIGHUP, which a terminal sends to all, are the primary's
- * business.
+ * request, on SIGTERM, or when the primary has gone. SIGINT and SIGHUP, which a terminal sends to all, are left to the
+ * primary.
  */
 
-/** For requests under way when the primary has died, in milliseconds at most. */
+/** The most time for requests under way after the primary has died, in milliseconds. */
 const ORPHAN_MS = 5000
 const STARTING: Report = { ready: false, reasons: ['starting'], adaptive: UNREAD, metrics: [] }
 
 let running: Worker | null = null
-/** Of the configuration that is on its way. */
+/** The rules so far of the configuration that is being sent. */
 let rules: RouteConfig[] = []
 let drainTimeoutMs = ORPHAN_MS
-/** To settle and close after that: as long as the configuration needs, and never longer than this, as the drain may have just begun. */
+/** The most time to settle and close after that, since the drain may have just begun. The configuration may need less. */
 const MOST_CLOSING_MS = 5000
 let closesWithinMs = 0
 let ending: Promise<void> | null = null
@@ -36,10 +36,10 @@ process.on('SIGHUP', () => {})
 process.on('SIGTERM', () => {
   work = work.then(() => end())
 })
-// Node would exit at once, and break off what is under way.
+// Node would otherwise exit at once, and break off requests under way.
 if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
 process.on('disconnect', () => {
-  // It may be ending already, with more patience than an orphan should have.
+  // The worker may be ending already, with more patience than an orphan should have.
   setTimeout(() => process.exit(1), ORPHAN_MS + closesWithinMs).unref()
   work = work.then(() => end({ delayMs: 0, timeoutMs: Math.min(drainTimeoutMs, ORPHAN_MS) }))
 })
@@ -53,7 +53,7 @@ async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<voi
   else if (message.type === 'begin') await begin({ ...message, config: withRules(message.config) })
   else if (message.type === 'drain') running?.drain(message.on)
   else if (message.type === 'rejected') running?.rejected(message.problems)
-  // The end takes as long as requests do, and what comes meanwhile must not wait for it.
+  // The end takes as long as requests do, and later messages must not wait for it.
   else if (message.type === 'stop') void end()
   else {
     const problem = (await running?.reload(withRules(message.config), message.hash)) ?? null
@@ -94,7 +94,7 @@ async function stop(limits?: { delayMs: number; timeoutMs: number }): Promise<ne
   process.exit(0)
 }
 
-/** Resolves when it is sent, or there is nobody left to receive it. */
+/** Resolves when the message is sent, or nobody is left to receive it. */
 function send(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected) process.send?.(message, undefined, undefined, () => resolve())

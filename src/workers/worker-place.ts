@@ -4,20 +4,20 @@ import type { Report, ToWorker } from './messages.ts'
 import { type Ending, startWorker, type WorkerProcess } from './worker-handle.ts'
 
 export interface PlaceOptions {
-  /** What a worker is to begin with now. */
+  /** Makes the message with which a worker begins now. */
   readonly begin: () => Omit<Extract<ToWorker, { type: 'begin' }>, 'type' | 'worker'>
   readonly onReport: (worker: number, report: Report) => void
   readonly onEnd: (worker: number) => void
-  /** Whole lines of a worker's log. */
+  /** Writes whole lines of a worker's log. */
   readonly write: (lines: string) => void
   readonly observe: Observer
-  /** Monotonic milliseconds. Default `performance.now`. */
+  /** A clock in monotonic milliseconds. Default `performance.now`. */
   readonly now?: () => number
 }
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
-/** A worker that has run this long was no failure to start, in milliseconds. */
+/** A worker that has run this long did not fail to start, in milliseconds. */
 const STEADY_MS = 10_000
 
 /**
@@ -31,7 +31,7 @@ const STEADY_MS = 10_000
  * | any     | `close`           | closed: once its process has ended, it stays empty |
  */
 export class WorkerPlace {
-  /** From 1. */
+  /** The number of the worker, from 1. */
   readonly worker: number
   readonly #options: PlaceOptions
   readonly #now: () => number
@@ -49,7 +49,7 @@ export class WorkerPlace {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  /** `null` between two of them. */
+  /** `null` between two processes. */
   get process(): WorkerProcess | null {
     return this.#process
   }
@@ -77,13 +77,13 @@ export class WorkerPlace {
     this.#process?.drain(on)
   }
 
-  /** No process takes the place any more. */
+  /** Closes the place: no process takes it any more. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#restart)
   }
 
-  /** If there is no memory for a process, Node throws. Other shortages it reports like the end of a process (26.10). */
+  /** If there is no memory for a process, Node throws. It reports other shortages like the end of a process (26.10). */
   #runAgain(): void {
     try {
       this.run()

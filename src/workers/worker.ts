@@ -8,17 +8,17 @@ import type { Config } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import type { Report, ToWorker } from './messages.ts'
 
-/** What takes requests in one process of several: a gateway without the administrators' listener. */
+/** Takes requests in one process of several: a gateway without the administrators' listener. */
 export interface Worker {
   /** @returns the URL of the gateway, the same for all */
   start(): Promise<string>
-  /** Puts another configuration in force. @returns why it was not taken; the one before stays */
+  /** Puts another configuration in force. @returns why it was not accepted; the one before stays */
   reload(config: Config, hash: string): Promise<string | null>
-  /** A configuration file was not taken: the primary reads it for all. */
+  /** Tells that a configuration file was not accepted: the primary reads it for all. */
   rejected(problems: readonly string[]): void
   report(): Promise<Report>
   drain(on: boolean): void
-  /** @param limits instead of those of the configuration */
+  /** @param limits used instead of those of the configuration */
   stop(limits?: Config['drain']): Promise<void>
 }
 

@@ -1,11 +1,11 @@
-/** What an immutable map of Swagger UI can do, of what is used here. */
+/** The methods of an immutable map of Swagger UI that are used here. */
 export interface Shown {
   get(key: string): unknown
   set(key: string, value: unknown): Shown
   map(change: (value: unknown, key: string) => unknown): Shown
 }
 
-/** Where a document says that credentials are. */
+/** The places of credentials by a document. */
 export interface Places {
   /** Header fields in lower case. */
   readonly fields: ReadonlySet<string>
@@ -33,14 +33,14 @@ export function placesOf(schemes: unknown): Places {
   }
 }
 
-/** A scheme may stand for another one of its document. */
+/** A scheme, which may refer to another one of its document. */
 function resolved(scheme: unknown, schemes: Schemes): Schemes {
   const { $ref, ...own } = Object(scheme) as Schemes
   const name = typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : null
   return name === null ? own : (Object(schemes[name]) as Schemes)
 }
 
-/** A request as the page may show it: whoever looks over a shoulder, or gets a picture of the page, reads no credential. */
+/** A request in the form that the page may show: nobody who sees the screen or a picture of it can read a credential. */
 export function concealed(request: Shown | null, { fields, hasScheme, parameters }: Places): Shown | null {
   const headers = request?.get('headers') as Shown | undefined
   if (request === null || headers === undefined) return request
@@ -52,7 +52,7 @@ export function concealed(request: Shown | null, { fields, hasScheme, parameters
   return request.set('url', withoutValues(String(request.get('url')), parameters)).set('headers', hidden)
 }
 
-/** With the blank behind it; empty if there is none. */
+/** The scheme with the blank after it; empty if there is none. */
 function schemeIn(value: string): string {
   return /^[\w-]+ (?=\S)/.exec(value)?.[0] ?? ''
 }
@@ -67,7 +67,7 @@ function withoutValues(url: string, parameters: ReadonlySet<string>): string {
   return `${path}?${pairs.join('&')}`
 }
 
-/** As it stands if it cannot be decoded. */
+/** The decoded text, or the same text if it cannot be decoded. */
 function decoded(written: string): string {
   try {
     return decodeURIComponent(written)

@@ -5,7 +5,7 @@ import { plugin } from './plugin.ts'
 import { tightest, whatIsLeft } from './what-is-left.ts'
 import './frame.css'
 
-/** Shows one document for as long as the frame lives, and is told what by the page around it. */
+/** Shows one document as long as the frame lives. The page around it sends the document. */
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 dark.addEventListener('change', follow)
@@ -15,7 +15,7 @@ addEventListener('message', ({ source, origin, data }: MessageEvent<Loaded>) => 
   if (source === parent && parent !== window && origin === location.origin) show(data)
 })
 
-/** Swagger UI's own style sheet has both. */
+/** Swagger UI's own style sheet has both looks. */
 function follow(): void {
   document.documentElement.classList.toggle('dark-mode', dark.matches)
 }
@@ -40,7 +40,7 @@ function show({ document: spec, origin }: Loaded): void {
   })
 }
 
-/** To the service only, also where it redirects to another one, and with nothing but what was typed. */
+/** A request that goes only to the service, without the browser's own credentials. A redirect is an error. */
 function confined(request: Request, origin: string): Request {
   if (new URL(request.url, location.href).origin !== origin) throw new Error(`Requests go to ${origin} only.`)
   return Object.assign(request, { credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer' })

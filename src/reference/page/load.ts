@@ -4,11 +4,11 @@ import { type OpenapiDocument, pinned } from './pin.ts'
 /** A document that can be shown. */
 export interface Loaded {
   readonly document: OpenapiDocument
-  /** The only one that requests go to. */
+  /** The only origin that requests go to. */
   readonly origin: string
 }
 
-/** Why there is none, for people. */
+/** Why there is no document, for people. */
 export interface Problem {
   readonly what: string
   readonly why: string
@@ -17,7 +17,7 @@ export interface Problem {
 
 const PATIENCE_MS = 15_000
 
-/** Reads the description of a service, or finds out why that cannot be. Never rejects. */
+/** Reads the description of a service, or finds out why that is not possible. Never rejects. */
 export async function loadDocument(service: Service, signal: AbortSignal): Promise<Loaded | Problem> {
   const url = new URL(service.document, location.href)
   const what = `${service.name} cannot be shown.`
@@ -81,7 +81,7 @@ function tooSlow({ href }: URL): Reason {
   }
 }
 
-/** A browser does not tell a script why a request failed; what can be found out is found out here. */
+/** Finds out why a request failed, as far as possible: a browser does not tell that to a script. */
 async function unreachable({ href, origin, protocol }: URL): Promise<Reason> {
   if (location.protocol === 'https:' && protocol === 'http:') {
     return {

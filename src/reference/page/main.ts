@@ -3,12 +3,12 @@ import { type Loaded, loadDocument, type Problem } from './load.ts'
 import './main.css'
 
 /**
- * The page: a selection of services, and a frame in which Swagger UI shows the one that is chosen. Each choice is a new frame,
- * so that whatever was typed into the old one goes with everything that ran in it: stores, caches and fields. Nothing here keeps
- * a credential, and nothing here is told of one.
+ * The page: a selection of services, and a frame in which Swagger UI shows the chosen one. Each choice makes a new frame.
+ * Everything that was typed into the old one then goes with all that ran in it: stores, caches and fields. Neither this page nor
+ * any store of it ever gets a credential.
  */
 
-/** Where the page's files are; the gateway writes it. */
+/** The path of the page's files, which the gateway writes. */
 const base = document.documentElement.dataset.base ?? './'
 const select = element<HTMLSelectElement>('#service')
 const state = element('#state')
@@ -21,7 +21,7 @@ let frame: HTMLIFrameElement | null = null
 
 select.addEventListener('change', () => void show())
 element('#problem button').addEventListener('click', () => void (services.length === 0 ? start() : show()))
-// A page that the browser keeps for "back" is kept without what was typed into it.
+// If the browser keeps the page for "back", it keeps it without the typed texts.
 addEventListener('pagehide', clear)
 addEventListener('pageshow', ({ persisted }) => void (persisted && show()))
 void start()
@@ -67,7 +67,7 @@ async function show(): Promise<void> {
   else render(service, loaded)
 }
 
-/** Ends what is shown, and what is on its way to be shown. */
+/** Ends the frame that is shown, and the document that is being loaded. */
 function clear(): void {
   loading.abort()
   loading = new AbortController()

@@ -1,9 +1,9 @@
-/** What a service says of itself; of the parts of it only those are known that say where requests go. */
+/** The description of a service. Only its parts that tell where requests go are typed. */
 export type OpenapiDocument = { openapi: string; paths?: unknown; servers?: unknown } & { [key: string]: unknown }
 
 /**
- * The document with no server but those of the service: what somebody types for one service shall not go to another one,
- * whatever the document says. Servers of another origin are left out; without any the service's own address is the server.
+ * The document with no server but those of the service: credentials that somebody types for one service must never go to
+ * another one. Servers of another origin are left out. If none is left, the service's own address is the server.
  * @param at where the document was read; its relative servers are relative to it
  */
 export function pinned(document: OpenapiDocument, at: URL, service: URL): OpenapiDocument {
@@ -20,7 +20,7 @@ function pinnedItem(item: Members, at: URL, origin: string): Members {
   return each(withServers(item, at, origin), (operation) => withServers(operation, at, origin))
 }
 
-/** Of a path or an operation: without any that may be, those of the document are taken. */
+/** The servers of a path or an operation. If none of them is allowed, those of the document apply. */
 function withServers({ servers: written, ...rest }: Members, at: URL, origin: string): Members {
   const servers = serversOf(written, at, origin)
   return servers.length > 0 ? { ...rest, servers } : rest
@@ -29,7 +29,7 @@ function withServers({ servers: written, ...rest }: Members, at: URL, origin: st
 function serversOf(servers: unknown, at: URL, origin: string): Members[] {
   const all = Array.isArray(servers) ? servers.filter(isMap) : []
   return all.flatMap(({ url, variables, ...rest }) => {
-    // What a variable makes of an address is not known beforehand.
+    // The value of a variable in an address is not known beforehand.
     const target = typeof url === 'string' && !url.includes('{') ? URL.parse(url, at) : null
     return target?.origin === origin ? [{ ...rest, url: target.href.replace(/\/+$/, '') }] : []
   })

@@ -2,11 +2,11 @@ import type { System } from 'swagger-ui-dist/swagger-ui-bundle.js'
 import { concealed, placesOf, type Shown } from './conceal.ts'
 import { whatIsLeft } from './what-is-left.ts'
 
-/** What this page does otherwise than Swagger UI. */
+/** The parts of Swagger UI that this page changes. */
 export function plugin({ React }: System) {
   const h = React.createElement
 
-  /** Fields of which the browser remembers nothing, which no spelling service is asked about, and whose credentials nobody reads. */
+  /** Fields that the browser neither remembers nor sends to a spelling service, and whose credentials are hidden. */
   const Input = (Original: unknown) => (properties: { readonly id?: string; readonly type?: string }) => {
     const isCredential = CREDENTIALS.has(properties.id ?? '')
     return h(Original, {
@@ -17,7 +17,7 @@ export function plugin({ React }: System) {
     })
   }
 
-  /** The price stands beside the path, also while the operation is closed: then only the document knows it. */
+  /** Shows the price beside the path, also while the operation is closed: then only the document has it. */
   const OperationSummaryPath =
     (Original: unknown, { specSelectors }: System) =>
     (properties: { readonly operationProps: Operation }) => {
@@ -37,7 +37,7 @@ export function plugin({ React }: System) {
     return h('p', { className: 'left', role: 'status' }, `Left: ${remaining} of ${limit} tokens (${name})`)
   }
 
-  /** There is nothing to choose from. */
+  /** Shows nothing, because there is only one server to choose. */
   const ServersContainer =
     (Original: unknown) => (properties: { readonly specSelectors: { servers(): { readonly size: number } } }) =>
       properties.specSelectors.servers().size > 1 ? h(Original, properties) : null
@@ -46,7 +46,7 @@ export function plugin({ React }: System) {
   const picture = (svg: string, name: string) =>
     h('img', { className: 'picture', alt: name, src: `data:${SVG},${encodeURIComponent(svg.toWellFormed())}` })
 
-  /** Swagger UI would show the source of a picture, or that it cannot make an example of XML. */
+  /** Swagger UI would show the source of a picture, or an error that it cannot make an example of XML. */
   const response = (Original: unknown) => (properties: { readonly response: Documented }) => {
     const documented = properties.response
     const example = documented.getIn(['content', SVG, 'example'])
@@ -76,7 +76,7 @@ interface Documented {
   delete(key: string): Documented
 }
 
-/** What a service sent. */
+/** The body that a service sent. */
 interface Body {
   readonly content: unknown
   readonly contentType?: string
@@ -88,7 +88,7 @@ interface Operation {
 
 const CREDENTIALS = new Set(['auth-bearer-value', 'api_key_value'])
 
-/** Swagger UI has bound it to the state already. */
+/** Swagger UI has already bound it to the state. */
 type RequestOf = (...operation: unknown[]) => Shown | null
 
 const conceal = (original: RequestOf, { specSelectors }: System) => {
@@ -98,7 +98,7 @@ const conceal = (original: RequestOf, { specSelectors }: System) => {
   }
 }
 
-/** @param extension what the gateway says of an operation */
+/** @param extension the gateway's extension of an operation */
 function priceOf(extension: unknown): string | null {
   const { public: isPublic, category, cost, others } = plain(extension)
   if (isPublic === true) return 'public'
@@ -111,7 +111,7 @@ function meterText({ category, cost }: Readonly<Record<string, unknown>>): strin
   return `${category} · ${range(amountsOf(cost))}`
 }
 
-/** What a price may come to: a number, or one by what a request asks for. */
+/** The amounts that a price may have: a number, or several by the parts of a request. */
 function amountsOf(price: unknown): number[] {
   if (typeof price === 'number') return [price]
   const { values, min, max, missing, otherwise, batch } = plain(price)

@@ -1,11 +1,11 @@
-/** Of swagger-ui-dist, which brings no types: what is used of it. */
+/** The used part of swagger-ui-dist, which has no types of its own. */
 declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
   export interface Request {
     readonly url: string
   }
 
   export interface Response {
-    /** By name in lower case. */
+    /** The headers by name in lower case. */
     readonly headers?: Readonly<Record<string, string | readonly string[]>>
   }
 

@@ -1,4 +1,4 @@
-/** What is left of the quota, as the latest response said. */
+/** The remaining quota by the latest response. */
 export interface Left {
   readonly remaining: number
   readonly limit: number
@@ -9,8 +9,8 @@ export interface Left {
 type Field = string | readonly string[] | undefined
 
 /**
- * The tightest of the windows that a response names.
- * @param remaining `RateLimit`, which Swagger UI takes apart at its commas
+ * The window of a response with the least room.
+ * @param remaining `RateLimit`, which Swagger UI splits at its commas
  * @param policy `RateLimit-Policy`
  * @returns `null` if the response names none
  */
@@ -36,10 +36,10 @@ function numbersOf(field: Field, parameter: string): (readonly [string, number])
 let latest: Left | null = null
 const listeners = new Set<() => void>()
 
-/** What the page shows beside each button that sends a request. */
+/** The remaining quota beside each button that sends a request. */
 export const whatIsLeft = {
   get: (): Left | null => latest,
-  /** Of a response without a window nothing is learnt. */
+  /** A response without a window changes nothing. */
   set(left: Left | null): void {
     if (left === null) return
     latest = left
