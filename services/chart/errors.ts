@@ -1,4 +1,4 @@
-/** Every refusal of the chart preview: its HTTP status and, if it is always the same, what it says. */
+/** Every refusal of the chart preview: its HTTP status and, if it never varies, its message. */
 const ERRORS = {
   invalid_request: { status: 400, message: 'Invalid request' },
   /** The same for no credential, an unknown or revoked one, and one of another service. */

@@ -14,7 +14,7 @@ const MAIDATA = `&title=Sample Song
 C,Ch[4:1],E
 `
 
-/** What `preview.svg` draws of it at 2.6 s, while the star of a slide is under way. */
+/** The picture of `preview.svg` at 2.6 s, while the star of a slide is under way. */
 export const PICTURE = pictureOf(2.6)
 
 function pictureOf(seconds: number): string {

@@ -3,7 +3,7 @@ import { openDatabase } from '../common/database.ts'
 import { sha256 } from '../common/secrets.ts'
 import { TABLES } from './tables.ts'
 
-/** A key as it is listed: the key itself is not kept. */
+/** A key as it is listed. The key itself is not kept. */
 export interface ApiKey {
   readonly id: string
   readonly name: string
@@ -13,7 +13,7 @@ export interface ApiKey {
   readonly createdAt: string
 }
 
-/** A key on the one occasion on which it is shown. */
+/** A new key, which is shown only this once. */
 export interface NewApiKey {
   readonly id: string
   readonly name: string
@@ -22,12 +22,12 @@ export interface NewApiKey {
   readonly createdAt: string
 }
 
-/** The keys of clients. Every method throws DatabaseBusy where the database stays locked. */
+/** The keys of clients. Every method throws DatabaseBusy if the database stays locked. */
 export interface Keys {
   create(name: string): Promise<NewApiKey>
-  /** Oldest first. */
+  /** Lists the keys, oldest first. */
   list(): Promise<ApiKey[]>
-  /** From now on the key is a stranger. @returns whether there was one of that id */
+  /** Makes a key invalid. @returns whether there was one with that id */
   revoke(id: string): Promise<boolean>
   /** Whether the text is a key that was made and not revoked. */
   isKey(text: string): Promise<boolean>
@@ -35,7 +35,7 @@ export interface Keys {
 }
 
 const BEGINNING = 'mk_live_'
-/** How much of the rest is listed. */
+/** How many characters after the prefix are listed. */
 const SHOWN = 3
 const RANDOM_BYTES = 24
 
@@ -57,7 +57,7 @@ export function openKeys(file: string, clock: () => number, busyTimeout?: number
     },
     list: () => db.read(() => all.all().map(keyOf)),
     revoke: (id) => db.write(() => remove.run(id).changes > 0),
-    // By its hash, so that what the look-up takes says nothing about a key.
+    // It is looked up by its hash, so that the time of the look-up says nothing about a key.
     isKey: (text) => db.read(() => byHash.get(sha256(text)) !== undefined),
     close: db.close,
   }

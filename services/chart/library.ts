@@ -10,19 +10,19 @@ import type { Problem } from './simai/problem.ts'
 export interface Chart extends ChartName, Pick<SimaiChart, 'designer' | 'bpm' | 'first' | 'duration' | 'notes'> {
   readonly title: string
   readonly artist: string
-  /** Such as `MASTER 12+`. */
+  /** The level, such as `MASTER 12+`. */
   readonly levelLabel: string
   readonly counts: NoteCounts
   readonly maxDxScore: number
-  /** What of its text was passed over or read as something else. */
+  /** Parts of its text that were skipped or read differently. */
   readonly warnings: readonly Problem[]
   readonly file: ChartFile
 }
 
-/** The file that a chart came from, as it is on the disk. */
+/** The file of a chart, unchanged. */
 export interface ChartFile {
   readonly bytes: Buffer
-  /** MD5 in base64. */
+  /** The MD5 in base64. */
   readonly hash: string
 }
 
@@ -31,16 +31,16 @@ export interface FileProblem extends Problem {
 }
 
 export interface Library {
-  /** Newest songs first, each with its easiest chart first. */
+  /** The charts, newest songs first, and for each song its easiest chart first. */
   readonly charts: readonly Chart[]
-  /** Why charts are left out. */
+  /** The reasons why charts are left out. */
   readonly errors: readonly FileProblem[]
-  /** What of charts was passed over or read as something else. */
+  /** Parts of charts that were skipped or read differently. */
   readonly warnings: readonly FileProblem[]
   find(chartKey: string): Chart | undefined
 }
 
-/** In bytes; a file of seven long charts has about 100,000. */
+/** The largest file in bytes: one with seven long charts has about 100,000. */
 const MAX_FILE = 2 * 1024 * 1024
 const NUMBER = /^[1-9]\d{0,5}$/
 
@@ -64,7 +64,7 @@ export async function loadLibrary(folder: string): Promise<Library> {
   return { charts, errors, warnings, find: (chartKey) => byKey.get(chartKey) }
 }
 
-/** As compilers write it. */
+/** A problem as one line, in the form of compilers. */
 export function problemLine(
   { file, line, column, problem }: FileProblem,
   severity: 'error' | 'warning' = 'error',
@@ -100,7 +100,7 @@ async function loadSong(folder: string, name: string): Promise<Omit<Library, 'fi
   }
 }
 
-/** The charts that the file of a song has, without those that are not for it. */
+/** The charts in the file of a song, without those that do not fit the song. */
 export function chartsOf(musicId: number, { title, artist, charts }: Maidata, bytes: Buffer): Chart[] {
   const file = { bytes, hash: createHash('md5').update(bytes).digest('base64') }
   return charts
@@ -114,7 +114,7 @@ export function chartsOf(musicId: number, { title, artist, charts }: Maidata, by
     })
 }
 
-/** The file's bytes, or why there are none. */
+/** The bytes of the file, or the reason why it cannot be read. */
 async function readBounded(path: string): Promise<Buffer | string> {
   try {
     const { size } = await stat(path)

@@ -1,12 +1,12 @@
 import { kindOf, toLxns, UTAGE } from '../music/ids.ts'
 
-/** How a chart is named: by the LXNS id of its song, the kind and the difficulty in simai's count. */
+/** The name of a chart: the LXNS id of its song, the kind, and the difficulty as simai counts it. */
 export type Kind = ReturnType<typeof kindOf>
 
 export const KINDS = ['standard', 'dx', 'utage'] as const
 
 const EASY = 1
-/** In the simai notation ORIGINAL, which any song may have; of the game's songs only utage has it. */
+/** ORIGINAL in the simai notation, which any song may have. Of the game's songs only utage has it. */
 const ORIGINAL = 7
 const NOT_OF_GAME = new Set([EASY, ORIGINAL])
 
@@ -18,7 +18,7 @@ export interface ChartName {
   readonly kind: Kind
   readonly difficulty: number
   readonly musicId: number
-  /** The game's difficulty; `null` for EASY and ORIGINAL, which the game does not have. */
+  /** The difficulty in the game; `null` for EASY and ORIGINAL, which the game does not have. */
   readonly level: number | null
 }
 
@@ -39,7 +39,7 @@ export function hasDifficulty(musicId: number, difficulty: number): boolean {
   return kindOf(musicId) !== 'utage' || difficulty === ORIGINAL
 }
 
-/** Such as `MASTER 12+`; the difficulty alone where the displayed level is not known. */
+/** The level, such as `MASTER 12+`; only the difficulty if the displayed level is unknown. */
 export function labelOf({ kind, difficulty }: Pick<ChartName, 'kind' | 'difficulty'>, level: string): string {
   return `${kind === 'utage' ? 'UTAGE' : (DIFFICULTY_NAMES[difficulty - 1] ?? '')} ${level}`.trim()
 }

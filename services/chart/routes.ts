@@ -23,10 +23,10 @@ import {
   previewQuery,
 } from './schemas.ts'
 
-/** Who may ask: anybody, who has an API key, or who has the administrator secret of this service. */
+/** Who may ask: anybody, a client with an API key, or the administrator with the secret of this service. */
 export type Access = 'open' | 'key' | 'admin'
 
-/** What the handlers work with. */
+/** The parts that the handlers use. */
 export interface Desk {
   readonly library: Library
   readonly keys: Keys
@@ -66,7 +66,7 @@ const refusals = {
 
 const OF_ALL = { 400: refusals[400], 401: refusals[401], 500: refusals[500], 503: refusals[503] }
 
-/** Text and pictures that no browser takes for anything else. */
+/** Text and pictures that no browser takes for another type. */
 const SVG_HEADERS = {
   'content-type': 'image/svg+xml',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
@@ -211,13 +211,13 @@ function maidataOf({ file }: Chart, ifNoneMatch: string | undefined): ServiceRes
   return { headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' }, body: file.bytes }
 }
 
-/** RFC 9110, 13.1.2: a list of tags, of which weak ones do as well, or `*`. */
+/** RFC 9110, 13.1.2: a list of tags, which may be weak, or `*`. */
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
   return tags.includes(etag) || tags.includes('*')
 }
 
-/** Carries out a query that is valid. */
+/** Carries out a valid query. */
 function read<T>(
   schema: z.ZodType<T>,
   query: Call['query'],
@@ -227,9 +227,9 @@ function read<T>(
   return data === undefined ? invalid(error) : show(data)
 }
 
-/** As JSON spells it, so that each time that the API shows can be asked for, and as people shorten it: `.5` and `5.` */
+/** Numbers in the form of JSON, so that each time that the API shows is valid in a query, and in short forms: `.5` and `5.` */
 const NUMBER = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/
-/** Everything else of a query is text, even where it looks like a number. */
+/** The parameters that are numbers. All others are text, even where they look like numbers. */
 const NUMBERS = new Set(['page', 'limit', 'difficulty', 'from', 'to', 't', 'w'])
 
 function withNumbers(query: Call['query']): Record<string, unknown> {

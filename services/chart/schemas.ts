@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { KINDS } from './names.ts'
 
-/** What the API takes and sends. The OpenAPI document is made of the same schemas. */
+/** The schemas of the API's requests and responses. The OpenAPI document is made from them. */
 
 const seconds = z.number().min(0)
 const button = z.string().regex(/^[1-8]$/)
@@ -9,7 +9,7 @@ const sensor = z.string().regex(/^(C|[ABDE][1-8])$/)
 
 export const errorBody = z.strictObject({ message: z.string() })
 
-// Requests. Numbers of a query are numbers by the time they come here; see routes.ts.
+// Requests. The numbers of a query have been converted before; see routes.ts.
 
 const MAX_TIME_S = 36_000
 const RANGE = `seconds from 0 to ${MAX_TIME_S}`
@@ -84,9 +84,9 @@ export const newKey = z.strictObject({
     .trim()
     .min(1, NAME)
     .max(64, NAME)
-    // Without \p{…}, which the expressions of other languages do not know: the document has this one.
+    // Without \p{…}, which expressions of other languages do not know: the document has this expression.
     .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, { error: 'has control characters' })
-    // It would come back from the database as another character.
+    // The database would return it as another character.
     .refine((name) => name.isWellFormed(), { error: 'has half of a surrogate pair' }),
 })
 
@@ -102,7 +102,7 @@ const item = {
   levelLabel: z.string(),
   designer: z.string(),
   musicId: z.int(),
-  /** Of the game; EASY and ORIGINAL have none. */
+  /** The level in the game; EASY and ORIGINAL have none. */
   level: z.int().nullable(),
 }
 

@@ -12,11 +12,11 @@ export interface ServerOptions {
   readonly adminSecret: string
   /** Origins whose pages may call the API. */
   readonly allowedOrigins: readonly string[]
-  /** Hears of what became a 500. */
+  /** Hears of errors that became a 500. */
   readonly onError: (error: unknown) => void
 }
 
-/** Largest request body, in bytes: a name and no more. */
+/** Largest request body, in bytes: it only holds a name. */
 const BODY_LIMIT = 16 * 1024
 const OPENAPI = '/openapi.json'
 
@@ -40,20 +40,20 @@ export function createServer({ desk, adminSecret, allowedOrigins, onError }: Ser
   return http
 }
 
-/** Refuses strangers before their body is read, whatever they show: the response does not show which kind it was. */
+/** Refuses strangers before their body is read. The response is the same for every kind of wrong credential. */
 function admit(app: FastifyInstance, { keys }: Desk, isAdminSecret: ReturnType<typeof secretCheck>): void {
   app.addHook('onRequest', async (request, reply) => {
     const access = accessOf(request)
     if (access === 'open') return
     const shown = bearerOf(request.headers.authorization)
-    // Both are looked at each time, so that the time of a refusal says nothing about what was shown.
+    // Both are checked each time, so that the time of a refusal says nothing about the credential.
     const isAdmin = isAdminSecret(shown)
     const isKey = await keys.isKey(shown)
     if (!(access === 'admin' ? isAdmin : isKey)) return refuseWith(reply, refuse('unauthorized'))
   })
 }
 
-/** Of the route that was found; a path that has none is as open as its neighbours. */
+/** The access of the route that was found. A path without a route is as open as its neighbours. */
 function accessOf(request: FastifyRequest): Access {
   const { url } = request.routeOptions
   const route = ROUTES.find(({ path }) => path === url)
@@ -64,7 +64,7 @@ function accessOf(request: FastifyRequest): Access {
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** Empty if nothing is shown. */
+/** The token; empty if there is none. */
 function bearerOf(authorization: string | undefined): string {
   return BEARER.exec(authorization ?? '')?.[1] ?? ''
 }

@@ -10,7 +10,7 @@ export const BUNDLED_CHARTS = fileURLToPath(new URL('../../config/charts', impor
 export interface ChartServiceOptions extends CommonOptions {
   /** Folder with `<musicId>/maidata.txt`; read once. */
   readonly charts: string
-  /** What manages API keys; not empty. */
+  /** The secret for managing API keys; not empty. */
   readonly adminSecret: string
   /** Origins whose pages may call the API from a browser. Default: none. */
   readonly allowedOrigins?: readonly string[]
@@ -19,9 +19,9 @@ export interface ChartServiceOptions extends CommonOptions {
 export interface ChartService extends Service {
   /** Makes an API key, which is shown this once. @throws DatabaseBusy */
   createKey(name: string): Promise<NewApiKey>
-  /** Those in force, oldest first. @throws DatabaseBusy */
+  /** Lists the valid keys, oldest first. @throws DatabaseBusy */
   listKeys(): Promise<ApiKey[]>
-  /** Charts that are left out, and why. */
+  /** The charts that are left out, with the reasons. */
   readonly errors: readonly FileProblem[]
 }
 

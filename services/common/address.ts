@@ -1,11 +1,11 @@
-/** Where a service listens. */
+/** The address of a service. */
 export interface Address {
   readonly host: string
   /** 0 picks a free one. */
   readonly port: number
 }
 
-/** Reads `HOST:PORT`, with an IPv6 address in brackets; `null` if it is none. */
+/** Reads `HOST:PORT`, with an IPv6 address in brackets; `null` for another text. */
 export function parseAddress(text: string): Address | null {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)
   if (match === null || Number(match[3]) > 65_535) return null

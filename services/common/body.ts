@@ -1,23 +1,23 @@
 import type { Readable } from 'node:stream'
 
 /**
- * A body above the limit is still read, and thrown away, up to this many times the limit. If we closed at once, the kernel would
- * reset the connection while the peer still writes, and the 413 would be lost.
+ * A body above the limit is still read and dropped, up to this many times the limit. If the connection closed at once, the
+ * kernel would reset it while the peer still writes, and the 413 would be lost.
  */
 const DRAINED = 16
 
 /**
- * Most values in one body: 10,000 records of 14 members have 150,000. A megabyte of `0,` has half a million.
- * Each costs its reader as much as a record does, and nobody else is served meanwhile.
+ * The most values in one body: 10,000 records of 14 members have 150,000. A megabyte of `0,` has half a million. Each
+ * costs its reader as much as a record, and nobody else is served meanwhile.
  */
 const MAX_VALUES = 500_000
 
-/** The body could not be taken as JSON. */
+/** The body cannot be read as JSON. */
 export class BadBody extends Error {
   override readonly name = 'BadBody'
 }
 
-/** The body is larger than its service takes. */
+/** The body is larger than its service allows. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
 }
@@ -39,14 +39,13 @@ export async function readBody(stream: Readable, limit: number): Promise<Buffer>
   return Buffer.concat(chunks)
 }
 
-/** What a reviver gets beside key and value; TypeScript's library does not know the third argument yet. */
+/** The third argument of a reviver, which TypeScript's library does not have yet. */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
 
 /**
- * JSON in strict UTF-8.
- * A `__proto__` key is refused at any depth, before it can reach anything that merges objects.
- * @param exact names of fields whose numbers come out as their source text, since a double would round them
+ * Reads JSON in strict UTF-8. A `__proto__` key is refused at any depth, before it can reach code that merges objects.
+ * @param exact names of fields whose numbers come out as their source text, because a double would round them
  * @throws BadBody
  */
 export function parseBody(bytes: Uint8Array, exact: ReadonlySet<string>): unknown {
@@ -66,7 +65,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 /** `,`, `[` and `{`: there are as many values, or a few less. */
 const VALUE = new Set([0x2c, 0x5b, 0x7b])
 
-/** How many values there are outside of texts, as far as it is JSON. @param most where counting ends */
+/** The number of values outside of texts, as far as the body is JSON. @param most where counting ends */
 function valuesIn(bytes: Uint8Array, most: number): number {
   let values = 0
   let isText = false

@@ -3,7 +3,7 @@ import { print } from '../../src/lib/print.ts'
 import { type Address, parseAddress } from './address.ts'
 import type { Service } from './service.ts'
 
-/** What the command lines of the services share. */
+/** Functions that the command lines of all services use. */
 
 /** The command line was wrong. */
 export class UsageError extends Error {
@@ -35,13 +35,13 @@ export function listenAddress(text: string): Address {
   return address
 }
 
-/** A value of `--allow-origin`, as browsers send it: scheme, host and port, and nothing behind. @throws UsageError */
+/** A value of `--allow-origin`, as browsers send it: scheme, host and port, and nothing after them. @throws UsageError */
 export function allowedOrigin(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
   throw new UsageError(`--allow-origin ${text}: expected an origin such as http://127.0.0.1:8080`)
 }
 
-/** A secret of the environment: on the command line everybody on the machine could read it. @throws UsageError */
+/** A secret from the environment: on the command line everybody on the machine could read it. @throws UsageError */
 export function secretFrom(variable: string): string {
   const secret = process.env[variable]
   if (!secret) throw new UsageError(`${variable} is not set`)
@@ -59,7 +59,7 @@ export async function serveUntilStopped(service: Service, address: Address, name
   await service.close()
 }
 
-/** One line of JSON each. A reader that has left does not end the service. */
+/** Writes one line of JSON each. A reader that has left does not end the service. */
 export const stderrLogger = {
   error: (fields: { readonly err?: unknown }, message: string) => writeLine('error', fields, message),
   warn: (fields: object, message: string) => writeLine('warn', fields, message),

@@ -6,21 +6,21 @@ export interface CorsOptions {
   readonly origins: readonly string[]
   /** Headers that such a page may send. */
   readonly headers: readonly string[]
-  /** Paths that the page of any origin may read: they hold nothing that is not public. */
+  /** Paths that the page of any origin may read: their contents are public. */
   readonly open: readonly string[]
 }
 
 const MAX_AGE_S = 600
 
 /**
- * Lets pages of other origins in, as browsers ask for it (https://fetch.spec.whatwg.org/#http-cors-protocol). Cookies
- * are never allowed: a page has what it was given to send in a header, and nothing else.
+ * Admits pages of other origins by the protocol of browsers (https://fetch.spec.whatwg.org/#http-cors-protocol).
+ * Cookies are never allowed: a page can only send the credential that it was given, in a header.
  */
 export function allowCors(app: FastifyInstance, { origins, headers, open }: CorsOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     const { origin } = request.headers
     const isOpen = open.includes(pathOf(request))
-    // The same for everybody, so that no cache keeps a response that a page may not read.
+    // It is the same for everybody, so that no cache keeps a response that a page may not read.
     if (isOpen) reply.header('access-control-allow-origin', '*')
     else reply.header('vary', 'Origin')
     if (origin === undefined || !(isOpen || origins.includes(origin))) return

@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Another process has kept the database locked for too long; nothing was done. */
+/** Another process has kept the database locked for too long. Nothing was done. */
 export class DatabaseBusy extends Error {
   override readonly name = 'DatabaseBusy'
 }
@@ -21,8 +21,8 @@ const VERSION = 1
 const RETRY_MS = 20
 
 /**
- * Opens the file, making it if there is none.
- * @param tables the statements that make them in an empty file
+ * Opens the file, and creates it if there is none.
+ * @param tables the statements that create the tables in an empty file
  * @param busyTimeout how long a transaction waits for a lock of another process, in milliseconds
  * @throws Error if the file is no such database, which stays as it is, or was written by a newer version
  */
@@ -44,7 +44,7 @@ function opened(file: string, tables: string, busyTimeout: number): DatabaseSync
     // FULL: a ticket that was sold is still there after a power cut.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     makeTables(db, tables)
-    // SQLite would wait for a lock on the thread that serves everybody; from here patiently() waits instead.
+    // SQLite would block the one thread while it waits for a lock. From here on patiently() waits instead.
     db.exec('PRAGMA busy_timeout = 0')
     return db
   } catch (cause) {
@@ -55,7 +55,7 @@ function opened(file: string, tables: string, busyTimeout: number): DatabaseSync
   }
 }
 
-/** One statement, so that a file which another process just makes is seen before or after it. */
+/** One statement, so that a file which another process is creating is seen before or after that. */
 const LOOK = `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things FROM sqlite_schema`
 
 function recognise(db: DatabaseSync): void {
@@ -96,7 +96,7 @@ async function patiently<T>(attempt: () => T, timeout: number): Promise<T> {
   }
 }
 
-/** The low byte is the kind; the rest tells variants such as SQLITE_BUSY_SNAPSHOT apart. */
+/** The low byte is the kind. The rest distinguishes variants such as SQLITE_BUSY_SNAPSHOT. */
 function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: unknown }).errcode
   return typeof code === 'number' && (code & 0xff) === SQLITE_BUSY

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../../src/lib/openapi.ts'
 import { parametersOf, requestBody, schemaOf, shortenDate } from '../../src/lib/openapi-schemas.ts'
 
-/** The OpenAPI document of a service, made of its routes. */
+/** The OpenAPI document of a service, made from its routes. */
 
 /** One response of an operation. */
 export interface ResponseDoc {
@@ -14,7 +14,7 @@ export interface ResponseDoc {
   readonly example?: unknown
 }
 
-/** How one route is described. */
+/** The description of one route. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** With parameters as in `/songs/:id`. */
@@ -23,9 +23,9 @@ export interface Operation {
   readonly description?: string
   /** The group in which it is shown. */
   readonly tag?: string
-  /** Names of security schemes of which one is needed; empty: nobody has to show anything. */
+  /** Names of security schemes, one of which is needed; empty: no credential is needed. */
   readonly security: readonly string[]
-  /** Objects whose members are the parameters; those of the path are strings if they are not described. */
+  /** Objects whose members are the parameters. Parameters of the path without a description are strings. */
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly headers?: z.ZodObject
@@ -72,7 +72,7 @@ function operationOf({ method, path, summary, description, tag, security, body, 
   }
 }
 
-/** The page shows what a parameter itself says, and not what its schema does. */
+/** The page shows the example of the parameter itself, and not that of its schema. */
 function shown({ schema, ...parameter }: Parameter): Parameter & { readonly example?: unknown } {
   const { description, example, ...rest } = schema as { readonly description?: string; readonly example?: unknown }
   return {
@@ -104,7 +104,7 @@ interface Shown {
   maximum?: unknown
 }
 
-/** No service means the bounds of a double. */
+/** Drops bounds that are those of a double: no service sets them. */
 function shorten({ jsonSchema }: { jsonSchema: Shown }): void {
   shortenDate({ jsonSchema })
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum

@@ -9,11 +9,11 @@ export interface Endpoint {
   readonly path: string
 }
 
-/** What a service responds if no handler does, in its own words. */
+/** The responses of a service if no handler responds, in its own words. */
 export interface Refusals<R> {
   readonly notFound: R
   readonly methodNotAllowed: R
-  /** Another process on the same file has been writing for longer than one waits. */
+  /** Another process has been writing to the same file for too long. */
   readonly busy: R
   readonly tooLarge: R
   /** The body is no JSON. */
@@ -27,11 +27,11 @@ export interface RefusalOptions<R> {
   readonly endpoints: readonly Endpoint[]
   readonly refusals: Refusals<R>
   send(reply: FastifyReply, refusal: R): FastifyReply
-  /** Hears of what became `internal`. */
+  /** Hears of errors that became `internal`. */
   onError(error: unknown): void
 }
 
-/** Responds to requests that no route takes, and to those that fail. */
+/** Responds to requests without a route, and to those that fail. */
 export function responseRefusals<R>(app: FastifyInstance, options: RefusalOptions<R>): void {
   const { endpoints, refusals, send } = options
   const known = endpoints.map(({ method, path }) => ({ method, pattern: patternOf(path) }))
@@ -40,8 +40,7 @@ export function responseRefusals<R>(app: FastifyInstance, options: RefusalOption
     if (methods.length === 0) return send(reply, refusals.notFound)
     return send(reply.header('allow', allowed(methods)), refusals.methodNotAllowed)
   }
-  // Before the body is looked at. What is wrong with it means nothing if no route would read it, nor does a missing
-  // type.
+  // This comes before the body is read. Without a route, neither faults of the body nor a missing type matter.
   app.addHook('onRequest', async (request, reply) => (request.is404 ? refuseStray(request, reply) : undefined))
   app.setNotFoundHandler(refuseStray)
   app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, options)))
@@ -55,7 +54,7 @@ function allowed(methods: readonly string[]): string {
   return methods.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
 }
 
-/** What is not foreseen is reported to the operator only. */
+/** Unexpected errors are reported to the operator only. */
 function refusalFor<R>(error: unknown, { refusals, onError }: RefusalOptions<R>): R {
   if (error instanceof DatabaseBusy) return refusals.busy
   if (error instanceof BodyTooLarge) return refusals.tooLarge

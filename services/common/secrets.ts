@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** A check for one shared secret. Hashing first makes the comparison independent of the length that was sent. */
+/** A check for one shared secret. Both texts are hashed, so that the comparison does not depend on the sent length. */
 export function secretCheck(secret: string): (sent: string | string[] | undefined) => boolean {
   const expected = sha256(secret)
   return (sent) => typeof sent === 'string' && timingSafeEqual(sha256(sent), expected)

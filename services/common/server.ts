@@ -9,11 +9,11 @@ export interface HttpOptions {
   readonly bodyLimit: number
   /** Names of fields of a body whose numbers come out as their source text; see parseBody. Default: none. */
   readonly exact?: ReadonlySet<string>
-  /** The body of the 400 for what is no HTTP, or no URL. */
+  /** The body of the 400 for bytes that are no HTTP, or have no valid URL. */
   readonly malformed: (what: string) => object
 }
 
-/** What every bundled service stands on: routes, hooks and errors are added by the service. */
+/** The base of every bundled service. The service adds routes, hooks and errors. */
 export interface Http {
   readonly app: FastifyInstance
   /** @throws Error if the address cannot be bound */
@@ -24,7 +24,7 @@ export interface Http {
 
 /** A request's head and body must arrive within this time. */
 const REQUEST_TIMEOUT_MS = 60_000
-/** Above what Node takes as the head of a request. */
+/** More than Node accepts as the head of a request. */
 const MAX_PARAM_LENGTH = 65_536
 
 /** A server for JSON only. Bodies that are too large or no JSON reach the error handler as BodyTooLarge and BadBody. */
@@ -35,7 +35,7 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
     // afterwards.
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // Otherwise a parameter of 101 characters would be refused before the credential is asked for, if a path has one.
+    // Otherwise a parameter of 101 characters would be refused before the credential is checked.
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(malformed('malformed URL')),
     clientErrorHandler: (_error, socket) => refuseConnection(socket, badRequest),
@@ -55,12 +55,12 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
   }
 }
 
-/** Content-Type alone announces none (RFC 9112, 6), and clients send it with each request, also if they send no body. */
+/** Content-Type alone announces no body (RFC 9112, 6), and clients send it with each request, also without one. */
 function hasBody({ headers }: FastifyRequest['raw']): boolean {
   return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 }
 
-/** What cannot be parsed as HTTP never reaches a handler, so this response is written by hand. */
+/** Bytes that cannot be parsed as HTTP never reach a handler, so this response is written by hand. */
 function rawBadRequest(malformed: object): string {
   const body = JSON.stringify(malformed)
   const head = ['HTTP/1.1 400 Bad Request', 'Content-Type: application/json', 'Connection: close']

@@ -14,8 +14,8 @@ export function addressIn(variable: string, fallback: string): Address {
 const EVERYWHERE = ['0.0.0.0', '::']
 
 /**
- * The origins under which a browser of this machine may have a page of the listener, as it sends them. None if the text
- * is no address: the configuration reports that.
+ * The origins that a browser of this machine may send for a page of the listener. None if the text is no address: the
+ * configuration reports that.
  */
 export function originsOf(listen: string): string[] {
   const address = parseAddress(listen)

@@ -3,18 +3,18 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSy
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../src/errors.ts'
 
-/** The folder in which the demo keeps its databases and secrets; nobody else may read it. */
+/** The folder in which the demo keeps its databases and secrets. Nobody else may read it. */
 export interface Home {
-  /** The path of something in the folder. */
+  /** The path of a file in the folder. */
   path(name: string): string
-  /** What is kept under the name; `null` if there is nothing. */
+  /** The text that is kept under the name; `null` if there is none. */
   kept(name: string): string | null
   keep(name: string, text: string): string
-  /** A secret that is made at the first start and kept. */
+  /** A secret, which is made at the first start and kept. */
   secret(name: string): string
 }
 
-/** @throws Error with the cure, if it cannot be a folder, or is one of another user; so do its methods */
+/** @throws Error with the cure if it cannot be a folder, or belongs to another user; its methods throw likewise */
 export function openHome(folder: string): Home {
   const orReport = <T>(work: () => T): T => {
     try {
@@ -25,11 +25,11 @@ export function openHome(folder: string): Home {
   }
   orReport(() => {
     makeFolder(folder)
-    // With the slash it has to be a folder.
+    // With the slash the path must be a folder.
     accessSync(`${folder}/`, constants.R_OK | constants.W_OK | constants.X_OK)
   })
   const path = (name: string): string => join(folder, name)
-  // An empty file is what a full disk or a kill has left of one.
+  // An empty file is left over from a full disk or a kill.
   const kept = (name: string): string | null =>
     existsSync(path(name)) ? orReport(() => readFileSync(path(name), 'utf8')).trim() || null : null
   const keep = (name: string, text: string): string => {
@@ -40,7 +40,7 @@ export function openHome(folder: string): Home {
   return { path, kept, keep, secret }
 }
 
-/** With `recursive` Node goes round for ever in /proc, if nothing can be made (26.10). */
+/** With `recursive` Node loops for ever in /proc if nothing can be made (26.10). */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
   makeFolder(dirname(folder))

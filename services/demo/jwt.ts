@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 
 const LIFETIME_S = 30 * 86_400
 
-/** A JWT of the demo's issuer for a user, signed with HS256 and good for 30 days from now. */
+/** A JWT of the demo's issuer for a user, signed with HS256 and valid for 30 days from now. */
 export function demoJwt(user: string, secret: string): string {
   const now = Math.floor(Date.now() / 1000)
   const claims = { iss: 'demo', aud: 'score', sub: user, iat: now, exp: now + LIFETIME_S }

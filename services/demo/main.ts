@@ -12,13 +12,12 @@ import { demoJwt } from './jwt.ts'
 import { type Services, startServices } from './services.ts'
 
 /**
- * `npm start`: the gateway in front of the bundled score service, and the other two services beside it. This is the
- * only place in which they meet. Secrets are made at the first start and kept with the databases in a folder that git
- * ignores.
+ * `npm start`: the gateway in front of the bundled score service, with the other two services beside it. They meet only
+ * here. Secrets are made at the first start and kept with the databases in a folder that git ignores.
  */
 
 const USER = 'alice'
-/** Whom the JWT names; it is made anew by each start. */
+/** The user of the JWT, which each start makes anew. */
 const JWT_USER = 'carol'
 const folder = process.env.TOLLGATE_HOME ?? '.tollgate'
 const isAdminTokenGiven = process.env.TOLLGATE_ADMIN_TOKEN !== undefined
@@ -47,7 +46,7 @@ async function demo(): Promise<number> {
   }
 }
 
-/** What the configuration of the demo asks for. */
+/** The variables that the configuration of the demo needs. */
 function environment(home: Home, { score, sync, chart }: Services, file: string) {
   const { TOLLGATE_STORE, TOLLGATE_ADMIN_TOKEN } = process.env
   return {
@@ -62,10 +61,7 @@ function environment(home: Home, { score, sync, chart }: Services, file: string)
   }
 }
 
-/**
- * An access key of the demo's user that the store knows. It is made if there is none, so that another store gets its
- * own.
- */
+/** An access key of the demo's user that the store knows. If there is none it is made, so that another store gets its own. */
 async function credential(home: Home, file: string): Promise<string | null> {
   const loaded = await loadOrReport(file)
   if (loaded === null) return null
@@ -88,14 +84,14 @@ async function credential(home: Home, file: string): Promise<string | null> {
 interface Running {
   readonly gateway: string
   readonly admin: string
-  /** The dashboard's sign-in link; `null` where there is none. */
+  /** The dashboard's sign-in link; `null` if there is none. */
   readonly link: string | null
   readonly services: Services
   readonly token: string
   readonly variables: Readonly<Record<string, string>>
 }
 
-/** What a second terminal needs for curl and for the `tollgate` command is in a file that it can read. */
+/** Prints how to begin. The variables that a second terminal needs for curl and `tollgate` are in a file that it can read. */
 function welcome(home: Home, { gateway, admin, link, services, token, variables }: Running): void {
   const { score, sync, chart } = services
   const exported = {
@@ -103,7 +99,7 @@ function welcome(home: Home, { gateway, admin, link, services, token, variables 
     TOLLGATE_TOKEN: token,
     TOLLGATE_JWT: demoJwt(JWT_USER, home.secret('jwt-secret')),
     ...variables,
-    // The configuration asks for these too, and `tollgate healthcheck` reads it.
+    // The configuration needs these too, and `tollgate healthcheck` reads it.
     TOLLGATE_LISTEN: new URL(gateway).host,
     TOLLGATE_ADMIN_LISTEN: new URL(admin).host,
     BOT_TOKEN: sync.botToken,
@@ -139,7 +135,7 @@ Ctrl-C ends it; scores, quota and secrets stay in ${folder}.
 `)
 }
 
-/** Not the token itself: what a terminal shows is easily shared. */
+/** The token itself is not printed, because terminals are easily shared. */
 function adminTokenPlace(home: Home): string {
   return isAdminTokenGiven ? '$TOLLGATE_ADMIN_TOKEN' : home.path('admin-token')
 }

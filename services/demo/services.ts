@@ -18,13 +18,13 @@ export interface ServiceAddresses {
   readonly score: Address
   readonly sync: Address
   readonly chart: Address
-  /** Where the gateway's pages come from: they may call the others. */
+  /** The origins of the gateway's pages, which may call the other services. */
   readonly pages: readonly string[]
 }
 
 const config = (name: string): string => fileURLToPath(new URL(`../../config/${name}`, import.meta.url))
 
-/** @throws Error if an address is taken; those that were started by then are closed */
+/** @throws Error if an address is taken; services that were started by then are closed */
 export async function startServices(home: Home, addresses: ServiceAddresses): Promise<Services> {
   const started: { close(): Promise<void> }[] = []
   const close = async (): Promise<void> => {
@@ -53,7 +53,7 @@ async function startScore(home: Home, addresses: ServiceAddresses, started: Star
     logger: stderrLogger,
   })
   started.push(service)
-  // That there is a database says nothing: a start that was killed may have left it without the fixture.
+  // The database itself proves nothing: a start that was killed may have left it without the fixture.
   if (home.kept('fixture') === null) {
     await service.importFixture(config('score/fixture.json'))
     home.keep('fixture', 'imported')

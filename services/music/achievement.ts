@@ -1,22 +1,22 @@
 /** Achievements are kept as integers: percent x 10000, so 100.5 % is 1005000. */
 
-/** 101 %, the most that one chart gives. */
+/** 101 %, the most of one chart. */
 export const MAX_ACHIEVEMENT = 1_010_000
-/** 202 %, for a buddy utage chart, which is played as two. */
+/** 202 %, for a buddy utage chart, which two players play as one. */
 export const MAX_BUDDY_ACHIEVEMENT = 2 * MAX_ACHIEVEMENT
 
-/** From here an integer means percent x 10000 and not percent. */
+/** From this integer on a number is percent x 10000 and not percent. */
 const FIRST_INTERNAL = 10_000n
 
-/** A JSON number, or the same with a percent sign. */
+/** A JSON number, or one with a percent sign. */
 const NUMBER = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?(%)?$/
-/** No achievement needs more; keeps the big integers small. */
+/** No achievement is longer, and the bound keeps the big integers small. */
 const MAX_LENGTH = 64
 
 /**
- * Reads an achievement as a client may write it. A value from 0 to the maximum in percent is percent, rounded half up
- * to 4 decimals. An integer from 10000 to the maximum is percent x 10000. Anything else is `null`.
- * The arithmetic is exact: 100.49995 is 1005000 and never 1004999.
+ * Reads an achievement in any form that a client may send. A value from 0 to the maximum in percent is percent, rounded
+ * half up to 4 decimals. An integer from 10000 to the maximum is percent x 10000. Anything else is `null`. The
+ * arithmetic is exact: 100.49995 is 1005000 and never 1004999.
  * @param max the chart's maximum: MAX_ACHIEVEMENT or MAX_BUDDY_ACHIEVEMENT
  */
 export function parseAchievement(text: string, max: number): number | null {
@@ -31,8 +31,8 @@ export function parseAchievement(text: string, max: number): number | null {
 }
 
 /**
- * Reads an achievement that is percent and nothing else, as the public platforms write it.
- * @returns percent x 10000, rounded half up; `null` for what is no number from 0 to the maximum
+ * Reads an achievement in percent only, as the public platforms write it.
+ * @returns percent x 10000, rounded half up; `null` for anything but a number from 0 to the maximum
  */
 export function parsePercent(text: string, max: number): number | null {
   const sent = fractionOf(text)
@@ -44,11 +44,11 @@ export function percentOf(achievement: number): number {
   return achievement / 10_000
 }
 
-/** A number as it was written: top / bottom, both integers. */
+/** A number with its exact value: top / bottom, both integers. */
 interface Fraction {
   readonly top: bigint
   readonly bottom: bigint
-  /** Whether a percent sign stood behind it. */
+  /** Whether a percent sign followed it. */
   readonly isPercent: boolean
 }
 

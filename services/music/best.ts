@@ -1,6 +1,6 @@
 import { strongerCombo, strongerSync } from './labels.ts'
 
-/** What a play earned on a chart. */
+/** The result of a play on a chart. */
 export interface Result {
   /** Percent x 10000. */
   readonly achievement: number
@@ -9,7 +9,7 @@ export interface Result {
   readonly dxScore: number
 }
 
-/** The best of two results in each field by itself, so nothing that a player has earned is ever lowered. */
+/** The best of two results, field by field, so that no earned value is ever lowered. */
 export function bestOf(a: Result, b: Result): Result {
   return {
     achievement: Math.max(a.achievement, b.achievement),

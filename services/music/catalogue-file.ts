@@ -13,7 +13,7 @@ const chart = z
   .strictObject({
     /** 0 BASIC to 4 Re:MASTER, 10 UTAGE. */
     level: z.union([z.int().min(0).max(4), z.literal(10)]),
-    /** As displayed, for example `13+`. */
+    /** The level as it is displayed, for example `13+`. */
     levelLabel: z.string().min(1),
     /** The constant, with one decimal at most. */
     ds: z.number().min(0).max(20).multipleOf(0.1),
@@ -35,7 +35,7 @@ export const song = z
     bpm: z.number().positive(),
     version: z.string(),
     type: z.enum(['standard', 'dx', 'utage']),
-    /** Whether it counts among the new charts, where `rating` names no versions. */
+    /** Whether it counts among the new charts, if `rating` names no versions. */
     isNew: z.boolean().optional(),
     charts: z.array(chart).min(1),
   })
@@ -44,11 +44,11 @@ export const song = z
   .refine((s) => s.charts.every((c) => (c.level === 10) === (s.type === 'utage')), { error: 'level 10 is for utage' })
   .refine((s) => s.charts.every((c) => !c.buddy || s.type === 'utage'), { error: 'only utage charts are buddy charts' })
 
-/** What differs between editions of the game: see "The rating" in docs/scores.md. */
+/** The rules that differ between editions of the game: see "The rating" in docs/scores.md. */
 const rating = z.strictObject({
-  /** What an AP or AP+ adds to its chart's rating: 1 since CiRCLE, 0 before. */
+  /** The points that an AP or AP+ adds to its chart's rating: 1 since CiRCLE, 0 before. */
   allPerfect: z.int().min(0).max(1),
-  /** The versions whose songs count as new; without them each song says so by its own `isNew`. */
+  /** The versions whose songs count as new. Without them each song tells it by its own `isNew`. */
   newVersions: z.array(z.string()).min(1).optional(),
 })
 
@@ -67,7 +67,7 @@ export const catalogueFile = z
   })
 
 export type CatalogueFile = z.output<typeof catalogueFile>
-/** A song as the file has it. */
+/** A song in the form of the file. */
 export type SongInput = z.input<typeof song>
 export type Song = CatalogueFile['songs'][number]
 export type RatingRules = CatalogueFile['rating']

@@ -7,10 +7,10 @@ import { toFish } from './ids.ts'
 /** The fictional catalogue that ships with the product. */
 export const BUNDLED_CATALOGUE = fileURLToPath(new URL('../../config/score/catalogue.json', import.meta.url))
 
-/** A chart, as far as scores are judged by it and named to others. */
+/** The part of a chart that judges scores and names it to others. */
 export interface Chart {
   readonly title: string
-  /** As displayed, for example `13+`. */
+  /** The level as it is displayed, for example `13+`. */
   readonly levelLabel: string
   /** The constant in tenths: 139 for 13.9. */
   readonly constant: number
@@ -23,7 +23,7 @@ export interface Chart {
   readonly sharesTitle: boolean
 }
 
-/** The songs that scores may name, and how they are rated. */
+/** The songs that scores may name, and the rules of their rating. */
 export interface Catalogue {
   readonly rating: Pick<RatingRules, 'allPerfect'>
   chart(musicId: number, level: number): Chart | undefined
@@ -50,7 +50,7 @@ export function catalogueOf({ rating, songs }: CatalogueFile): Catalogue {
   return { rating, chart: (musicId, level) => charts.get(`${musicId}/${level}`) }
 }
 
-/** By which Diving-Fish finds a song. */
+/** The name by which Diving-Fish finds a song. */
 function nameOf({ musicId, title }: Song): string {
   return `${toFish({ musicId, level: 0 }).type}/${title}`
 }

@@ -1,4 +1,4 @@
-/** How the game and the two public platforms name one chart. */
+/** The names of one chart in the game and on the two public platforms. */
 
 export type Kind = 'standard' | 'dx' | 'utage'
 

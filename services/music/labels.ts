@@ -39,7 +39,7 @@ export function strongerSync(a: number, b: number): number {
   return strengthOfSync(a) >= strengthOfSync(b) ? a : b
 }
 
-/** `sync` is stronger than none and weaker than all others, whatever its number. */
+/** The strength of a lamp: `sync` is stronger than none and weaker than all others, whatever its number. */
 function strengthOfSync(sync: number): number {
   return sync === 5 ? 0.5 : sync
 }

@@ -1,13 +1,13 @@
 import type { Catalogue, Chart } from './catalogue.ts'
 
-/** From here a combo lamp says that every note was perfect: AP and AP+. */
+/** From this number on a combo lamp means that every note was perfect: AP and AP+. */
 const COMBO_AP = 3
 
-/** How many charts count: the best old ones and the best new ones. */
+/** The number of charts that count: the best old ones and the best new ones. */
 const BEST_OLD = 35
 const BEST_NEW = 15
 
-/** Achievement (percent x 10000) from which a factor (x 10) holds. */
+/** The achievement (percent x 10000) from which each factor (x 10) holds. */
 const FACTORS: readonly (readonly [from: number, factor: number])[] = [
   [0, 0],
   [100_000, 16],
@@ -34,7 +34,7 @@ const FACTORS: readonly (readonly [from: number, factor: number])[] = [
   [1_005_000, 224],
 ]
 
-/** What is above 100.5 % earns nothing more. */
+/** Anything above 100.5 % adds nothing to the rating. */
 const CAP = 1_005_000
 /** Tenths of the factor x tenths of the constant x (percent x 10000) x 100. */
 const SCALE = 10 * 10 * 10_000 * 100
@@ -56,22 +56,22 @@ export interface Rating {
   readonly new: number
 }
 
-/** What a play earned, as far as the rating cares. */
+/** The part of a play's result that the rating needs. */
 export interface Earned {
   readonly achievement: number
   /** 0 to 4. */
   readonly comboStatus: number
 }
 
-/** A score as far as the rating cares. */
+/** The part of a score that the rating needs. */
 export interface Rated extends Earned {
   readonly musicId: number
   readonly level: number
-  /** What the chart counts if the catalogue does not know it, as an old one. Default 0. */
+  /** The rating of the chart if the catalogue does not know it; it counts as an old one. Default 0. */
   readonly ra?: number
 }
 
-/** The player's rating: best 35 old and best 15 new charts. Utage counts nothing. */
+/** The player's rating: the best 35 old and the best 15 new charts. Utage counts nothing. */
 export function playerRating(scores: readonly Rated[], catalogue: Catalogue): Rating {
   const ratings: { old: number[]; new: number[] } = { old: [], new: [] }
   for (const score of scores) {
@@ -83,7 +83,7 @@ export function playerRating(scores: readonly Rated[], catalogue: Catalogue): Ra
   return { total: sums.old + sums.new, ...sums }
 }
 
-/** What a score adds to the rating by the rules of its catalogue: an AP adds to what its achievement earned. */
+/** The rating of a score by the rules of its catalogue: an AP adds to the rating of its achievement. */
 export function scoreRating(
   { achievement, comboStatus }: Earned,
   { constant, utage }: Pick<Chart, 'constant' | 'utage'>,
@@ -93,7 +93,7 @@ export function scoreRating(
   return earned > 0 && comboStatus >= COMBO_AP ? earned + rating.allPerfect : earned
 }
 
-/** Charts of equal rating are ranked by constant and achievement elsewhere; for the sum their order is the same. */
+/** Charts of equal rating are ranked by constant and achievement elsewhere. For the sum their order does not matter. */
 function sumOfBest(ratings: number[], count: number): number {
   return ratings
     .sort((a, b) => b - a)

@@ -3,23 +3,23 @@ import type { Refusal } from './errors.ts'
 import type { External } from './external/config.ts'
 import type { Store } from './store.ts'
 
-/** What the handlers work with. */
+/** The parts that the handlers use. */
 export interface Backend {
   readonly store: Store
   readonly catalogue: Catalogue
   /** Milliseconds since the epoch. */
   readonly clock: () => number
-  /** Most records in one list. */
+  /** The most records in one list. */
   readonly listLimit: number
-  /** Most tickets of one kind. */
+  /** The most tickets of one kind. */
   readonly maxStock: number
-  /** How the external platforms are asked; `null` if they are not. */
+  /** The settings of the external platforms; `null` if they are not used. */
   readonly external: External | null
   /** The OpenAPI document of this service. */
   readonly document: object
 }
 
-/** A request that has been authenticated. */
+/** A request whose credential was checked. */
 export interface Call {
   /** The gateway's user; empty if the route needs none. */
   readonly user: string

@@ -15,7 +15,7 @@ interface Order {
 
 /**
  * POST /v1/charge: buys one ticket. With an Idempotency-Key the same request is carried out once in 24 hours, and gets
- * the same response. A refusal is not kept, since nothing was sold.
+ * the same response. A refusal is not kept, because nothing was sold.
  */
 export const chargeTicket: Handler = async ({ store, clock, maxStock }, { user, body, key }) => {
   const wanted = readBy(chargeBody, body)
@@ -38,7 +38,7 @@ function sell(tickets: Tickets, { player, chargeId, maxStock, now }: Order): obj
   return success({ userCharge: tickets.add(player, chargeId, now) })
 }
 
-/** `request` is what was understood and not the bytes: clients send a fresh QR code with each retry. */
+/** `request` is the parsed request and not its bytes: clients send a fresh QR code with each retry. */
 function sellOnce(tickets: Tickets, order: Order, key: string, request: string): object | Refusal {
   const { player, now } = order
   const earlier = tickets.recall(player, key, now)
@@ -53,12 +53,12 @@ function repeat({ request, response }: Purchase, asked: string): object | Refusa
   return refuse('idempotency_conflict', 'this Idempotency-Key was used for another request')
 }
 
-/** GET /v1/charge/queue: purchases are carried out at once, so the queue that clients ask for is always empty. */
+/** GET /v1/charge/queue: purchases are carried out at once, so the queue is always empty. */
 export const chargeQueue: Handler = async () => {
   return { code: 0, returnCode: 1, tasks: [], workers: 0, msg: 'purchases are carried out at once' }
 }
 
-/** POST /v1/user/charge: the user's good tickets. */
+/** POST /v1/user/charge: lists the user's valid tickets. */
 export const listTickets: Handler = async ({ store, clock }, { user, body }) => {
   const empty = readBy(emptyBody, body)
   if (isRefusal(empty)) return empty
@@ -70,7 +70,7 @@ export const listTickets: Handler = async ({ store, clock }, { user, body }) => 
   })
 }
 
-/** POST /v1/ticket/clear: takes all purchased tickets away. */
+/** POST /v1/ticket/clear: removes all purchased tickets. */
 export const clearTickets: Handler = async ({ store, clock }, { user, body }) => {
   const empty = readBy(emptyBody, body)
   if (isRefusal(empty)) return empty

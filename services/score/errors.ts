@@ -1,7 +1,7 @@
 /**
- * Every refusal of the score backend, in one table: the machine-readable code, its HTTP status, and what it means in
- * the document. If clients know one, there is also the business code that older clients read. Codes are part of the
- * contract; a retired one is never used again.
+ * Every refusal of the score backend, in one table: the machine-readable code, its HTTP status, and its meaning in the
+ * document. Some also have the business code that older clients read. Codes are part of the contract, and a retired one
+ * is never used again.
  */
 export const ERRORS = {
   invalid_request: {
@@ -20,11 +20,11 @@ export const ERRORS = {
   capability_missing: { status: 410, means: 'The endpoint is not part of this backend.' },
   payload_too_large: { status: 413, means: 'The body is larger than 1 MiB.' },
   dx_score_out_of_range: { status: 422, returnCode: 5009, means: 'A DX score is above the maximum of its chart.' },
-  // 424 and not 401 or 429: those would mean the gateway's own credential and quota.
+  // 424 and not 401 or 429: those would be about the gateway's own credential and quota.
   external_auth_failed: { status: 424, means: 'The platform does not accept the token.' },
   external_rejected: { status: 424, means: 'The platform has rejected the request; `details` has its words.' },
   external_rate_limited: { status: 424, means: 'The platform limits requests; `Retry-After` is passed on.' },
-  // Nobody is there to read it; it stands in the access record only.
+  // Nobody receives it; it is only in the access record.
   client_left: { status: 499, means: 'The client has left before its answer.' },
   internal: { status: 500, means: 'The backend has failed.' },
   external_unavailable: { status: 502, means: 'The platform is down, or its answer is none of those documented.' },
@@ -33,7 +33,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** One thing wrong with a request. `index` is the position in the list that was sent. */
+/** One problem of a request. `index` is the position in the list that was sent. */
 export interface Detail {
   readonly index?: number
   readonly musicId?: number
@@ -43,22 +43,22 @@ export interface Detail {
   readonly problem?: string
 }
 
-/** What an external platform said. */
+/** The response of an external platform. */
 export interface PlatformDetail {
   readonly platform: string
   /** Its HTTP status. */
   readonly status: number
-  /** In its own words, without the user's token; at most 200 characters. */
+  /** Its message without the user's token; at most 200 characters. */
   readonly message: string
 }
 
 /**
- * A request that is not carried out. It is a value: nothing has been written when a handler returns one, but for what an
- * update has pulled before its push failed.
+ * A request that is not carried out. It is a value. When a handler returns one, nothing has been written, except for the
+ * scores that an update has pulled before its push failed.
  */
 export interface Refusal {
   readonly refused: ErrorCode
-  /** One sentence for the client; never holds a credential or a QR code. */
+  /** One sentence for the client; it never holds a credential or a QR code. */
   readonly msg: string
   readonly details?: readonly Detail[] | PlatformDetail
   /** The value of `Retry-After`. */

@@ -4,8 +4,8 @@ import { type FixtureUser, fixtureFile, type Profile } from './schemas/fixture.t
 import { rerate, type Store } from './store.ts'
 
 /**
- * Imports what no endpoint writes, for named users: profiles, items, Gates, regions, free tickets, and scores with play
- * counts. Rows are written over those of the same key and others stay, so a second import changes nothing. It is one
+ * Imports data that no endpoint writes, for named users: profiles, items, Gates, regions, free tickets, and scores with
+ * play counts. Rows replace those of the same key and others stay, so a second import changes nothing. It is one
  * transaction: a bad file changes nothing at all.
  * @param source a file, or the parsed content of one
  * @throws Error if the fixture does not have the right form, or a score names a chart that is not in the catalogue
@@ -45,7 +45,7 @@ function checkScores(name: string, { scores }: FixtureUser, catalogue: Catalogue
   }
 }
 
-/** Of the whole profile: the file may have one of the two, and the other is there already. */
+/** Checks the whole profile: the file may have one of the two, and the other is stored already. */
 function checkPlays(name: string, { playCount, currentPlayCount }: Profile): void {
   if (currentPlayCount > playCount)
     throw new Error(`fixture, user ${name}: currentPlayCount ${currentPlayCount} exceeds playCount ${playCount}`)

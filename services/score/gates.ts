@@ -18,7 +18,7 @@ export type GateState = 'undiscovered' | 'key_only' | 'locked' | 'open' | 'clear
 
 type Flags = Pick<Gate, 'isGateFound' | 'isKeyFound' | 'isClear'>
 
-/** How far a player is with a Gate. A clear counts only with the Gate and its key found. */
+/** The state of a player with a Gate. A clear counts only with the Gate and its key found. */
 export function gateState({ isGateFound, isKeyFound, isClear }: Flags): GateState {
   if (!isGateFound) return isKeyFound ? 'key_only' : 'undiscovered'
   if (!isKeyFound) return 'locked'
@@ -30,9 +30,9 @@ export interface GateStatus extends Gate {
   readonly state: GateState
 }
 
-/** Gates of players: imported, then only read. Every method runs inside a transaction of the caller. */
+/** The Gates of players, which are imported and then only read. Every method runs inside a transaction of the caller. */
 export interface Gates {
-  /** By gateId. */
+  /** Sorted by gateId. */
   list(player: number): GateStatus[]
   /** Writes a Gate. The date of its first clear stays when it is cleared again. */
   put(player: number, gate: Gate, now: number): void

@@ -1,12 +1,12 @@
 import type { Database } from '../common/database.ts'
 import type { Item, Region } from './schemas/fixture.ts'
 
-/** Items and regions of players: imported, then only read. Every method runs inside a transaction of the caller. */
+/** The items and regions of players, only imported and read. Every method runs inside a transaction of the caller. */
 export interface Items {
-  /** By kind, then item; of one kind only if `kind` is given. */
+  /** Sorted by kind, then item; of one kind only if `kind` is given. */
   list(player: number, kind: number | undefined): Item[]
   put(player: number, item: Item): void
-  /** By regionId. */
+  /** Sorted by regionId. */
   regions(player: number): Region[]
   putRegion(player: number, region: Region): void
 }

@@ -15,12 +15,12 @@ import {
 
 type Tag = 'Scores' | 'User data' | 'Tickets' | 'Score platforms' | 'Service'
 
-/** How one endpoint is described. */
+/** The description of one endpoint. */
 export interface Doc {
   readonly summary: string
   readonly description?: string
   readonly tag: Tag
-  /** @param listLimit most records in one list */
+  /** @param listLimit the most records in one list */
   readonly body?: (listLimit: number) => z.ZodType
   readonly bodyExample?: unknown
   readonly headers?: z.ZodObject
@@ -33,10 +33,10 @@ export interface Doc {
 
 const example = examplesIn(import.meta.url)
 
-/** No body at all counts as an empty one. */
+/** A missing body counts as an empty one. */
 const nothing = () => emptyBody.prefault({})
 
-/** By path. */
+/** The descriptions by path. */
 export const DOCS = {
   '/openapi.json': {
     summary: 'This document',

@@ -5,7 +5,7 @@ import type { Profile, ProfilePatch, Ratings } from './schemas/fixture.ts'
 /** The first userId that is given out. */
 const FIRST_PLAYER = 10_000_001
 
-/** What a player is before anything is imported. */
+/** The profile of a player before anything is imported. */
 const NEW_PROFILE: Profile = {
   userName: '',
   iconId: 0,
@@ -45,15 +45,15 @@ export interface Player {
   readonly ratings: Ratings
 }
 
-/** Players by gateway user. All but `idOf` run inside a transaction of the caller. */
+/** The players by gateway user. All but `idOf` run inside a transaction of the caller. */
 export interface Players {
-  /** The userId of a gateway user; a user who is new gets an empty player. @throws DatabaseBusy */
+  /** The userId of a gateway user. A new user gets an empty player. @throws DatabaseBusy */
   idOf(user: string): Promise<number>
   find(player: number): Player
-  /** The highest rating of old never falls. */
+  /** Sets the rating. The highest rating never falls. */
   setRating(player: number, rating: Rating): void
   setRatings(player: number, ratings: Ratings): void
-  /** Writes the members that are there and leaves the others. */
+  /** Writes the given members and leaves the others. */
   mergeProfile(player: number, profile: ProfilePatch): void
 }
 

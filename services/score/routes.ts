@@ -6,9 +6,7 @@ import { clearMusic, deleteMusic, listMusic, upsertMusic } from './music.ts'
 import type { Path } from './operations.ts'
 import { userData, userGates, userItems, userPreview, userRegions } from './user.ts'
 
-/**
- * Who may ask: anybody (probes of the platform), the gateway (it shows the shared secret), or the gateway for a user.
- */
+/** Who may ask: anybody (probes of the platform), the gateway (by the shared secret), or the gateway for a user. */
 export type Access = 'open' | 'gateway' | 'user'
 
 export interface Route {
@@ -22,7 +20,7 @@ const health: Handler = async () => ({ returnCode: 0, returnMessage: 'pong', cod
 
 const openapi: Handler = async ({ document }) => document
 
-/** Known to clients and left out of this backend. */
+/** An endpoint that clients know and this backend does not have. */
 const leftOut: Handler = async () => refuse('capability_missing', 'this endpoint is not part of this backend')
 
 export const ROUTES: readonly Route[] = [

@@ -2,7 +2,7 @@ import type { Database } from '../common/database.ts'
 import { scoreRank } from '../music/achievement.ts'
 import type { ScoreKey } from './schemas/requests.ts'
 
-/** A score to store, judged already. */
+/** A score to store, already judged. */
 export interface NewScore extends ScoreKey {
   /** Percent x 10000. */
   readonly achievement: number
@@ -11,7 +11,7 @@ export interface NewScore extends ScoreKey {
   readonly dxScore: number
 }
 
-/** A stored score as clients know it. */
+/** A stored score as clients see it. */
 export interface MusicDetail {
   readonly musicId: number
   readonly level: number
@@ -27,7 +27,7 @@ export interface MusicDetail {
 
 export type Written = 'created' | 'updated' | 'unchanged'
 
-/** Scores of players; every method runs inside a transaction of the caller. */
+/** The scores of players. Every method runs inside a transaction of the caller. */
 export interface Scores {
   find(player: number, key: ScoreKey): MusicDetail | undefined
   /** All scores of a player, by musicId, then level. */

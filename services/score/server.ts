@@ -7,10 +7,10 @@ import { bodyOf, ERRORS, isRefusal, type Refusal, refuse } from './errors.ts'
 import { userFrom } from './identity.ts'
 import { ROUTES, type Route } from './routes.ts'
 
-/** One for each request, made when its response is ready and before it leaves. */
+/** One for each request, made when its response is ready and before it is sent. */
 export interface AccessRecord {
   readonly method: string
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string
   readonly user: string | null
   readonly status: number
@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly backend: Backend
   readonly backendSecret: string
   readonly onRequest?: (record: AccessRecord) => void
-  /** Hears of what became a 500. */
+  /** Hears of errors that became a 500. */
   readonly onError: (error: unknown) => void
 }
 
@@ -43,7 +43,7 @@ export function createServer({ backend, backendSecret, onRequest, onError }: Ser
   return http
 }
 
-/** Refuses strangers before their body is read. A path that does not exist is shown to the gateway only. */
+/** Refuses strangers before their body is read. Only the gateway learns whether a path exists. */
 function admit(app: FastifyInstance, isSecret: ReturnType<typeof secretCheck>): void {
   app.decorateRequest('user', '')
   app.addHook('onRequest', async (request, reply) => {
@@ -75,7 +75,7 @@ function addRoute(app: FastifyInstance, { method, path, handle }: Route, backend
   })
 }
 
-/** Not fastify's own signal: that listens to the request, which may be over as soon as its body has been read. */
+/** fastify's own signal is not used: it follows the request, which may end once its body has been read. */
 function leaving(reply: FastifyReply): AbortSignal {
   const left = new AbortController()
   reply.raw.once('close', () => reply.raw.writableFinished || left.abort())
@@ -83,7 +83,7 @@ function leaving(reply: FastifyReply): AbortSignal {
 }
 
 function send(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  // RFC 9110, 15.5.2; the scheme is our own, named by the header that carries the secret.
+  // RFC 9110, 15.5.2; the scheme is our own, named after the header that carries the secret.
   if (refusal.refused === 'unauthorized') reply.header('www-authenticate', 'X-Backend-Secret')
   if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
   return reply.code(ERRORS[refusal.refused].status).send(bodyOf(refusal))
@@ -99,7 +99,7 @@ const REFUSALS: Refusals<Refusal> = {
   internal: refuse('internal', 'Internal error.'),
 }
 
-/** Not on the response's end: whoever has the response can be sure that its record exists. */
+/** The response's end would be too late: a client that has the response can be sure that its record exists. */
 function recordAccess(app: FastifyInstance, onRequest: (record: AccessRecord) => void): void {
   app.addHook('onSend', async (request, reply) => {
     const user = userFrom(request.headers['x-tollgate-user'])

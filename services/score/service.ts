@@ -9,13 +9,13 @@ import { openStore } from './store.ts'
 export type { ExternalConfig } from './external/config.ts'
 export type { AccessRecord } from './server.ts'
 
-/** Most records in one list of scores, if nothing else is said. */
+/** The default of the most records in one list of scores. */
 export const LIST_LIMIT = 20
 
 export interface ScoreServiceOptions extends CommonOptions {
   /** JSON file of the songs. */
   readonly catalogue: string
-  /** What the gateway shows in `X-Backend-Secret`; not empty. */
+  /** The secret that the gateway sends in `X-Backend-Secret`; not empty. */
   readonly backendSecret: string
   /**
    * The external platforms: a JSON file, or the parsed content of one; see external/config.ts. Default: none, and
@@ -24,7 +24,7 @@ export interface ScoreServiceOptions extends CommonOptions {
   readonly external?: string | ExternalConfig
   /** Most records in one list of scores, 1 or more. Default 20. */
   readonly listLimit?: number
-  /** Most tickets of one kind that a player owns, 1 or more. Default 99. */
+  /** The most tickets of one kind that a player owns, 1 or more. Default 99. */
   readonly maxStock?: number
   /** Hears of every request once its response is ready. */
   readonly onRequest?: (record: AccessRecord) => void

@@ -8,7 +8,7 @@ import { createScores, type Scores } from './scores.ts'
 import { TABLES } from './tables.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
-/** Everything that is kept, over one database. */
+/** All data of the service, over one database. */
 export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
   readonly players: Players
   readonly scores: Scores
@@ -30,7 +30,7 @@ export function openStore(file: string, busyTimeout?: number): Store {
   }
 }
 
-/** Brings a player's rating up to date after a change of scores; inside the same transaction. */
+/** Computes a player's rating anew after a change of scores, inside the same transaction. */
 export function rerate({ players, scores }: Store, catalogue: Catalogue, player: number): void {
   players.setRating(player, playerRating(scores.list(player), catalogue))
 }

@@ -1,12 +1,12 @@
 import type { Database } from '../common/database.ts'
 import type { FreeTicket } from './schemas/fixture.ts'
 
-/** How long a ticket is good after the last purchase of its kind. */
+/** How long a ticket is valid after the last purchase of its kind. */
 const TICKET_MS = 90 * 24 * 60 * 60 * 1000
 /** How long the response to an Idempotency-Key is kept. */
 const KEY_MS = 24 * 60 * 60 * 1000
 
-/** A purchased ticket as clients know it. */
+/** A purchased ticket as clients see it. */
 export interface Ticket {
   readonly chargeId: number
   readonly stock: number
@@ -15,23 +15,23 @@ export interface Ticket {
   readonly extNum1: 0
 }
 
-/** What an Idempotency-Key has stood for. */
+/** The purchase of an Idempotency-Key. */
 export interface Purchase {
   readonly request: string
   readonly response: string
 }
 
-/** Tickets of players; every method runs inside a transaction of the caller. Times are milliseconds since the epoch. */
+/** The tickets of players. Every method runs inside a transaction of the caller. Times are milliseconds since the epoch. */
 export interface Tickets {
-  /** How many good tickets of a kind the player has. */
+  /** How many valid tickets of a kind the player has. */
   stock(player: number, chargeId: number, now: number): number
-  /** Adds one ticket of a kind, and makes all of that kind good for 90 days from now. */
+  /** Adds one ticket of a kind, and makes all of that kind valid for 90 days from now. */
   add(player: number, chargeId: number, now: number): Ticket
-  /** Good tickets, by chargeId. */
+  /** Valid tickets, by chargeId. */
   list(player: number, now: number): Ticket[]
   listFree(player: number): FreeTicket[]
   setFree(player: number, ticket: FreeTicket): void
-  /** Takes all purchased tickets away and returns how many good ones there were, of how many kinds. */
+  /** Removes all purchased tickets and returns how many valid ones there were, of how many kinds. */
   clear(player: number, now: number): { clearedKinds: number; clearedStock: number }
   /** The response that a key got in the last 24 hours. */
   recall(player: number, key: string, now: number): Purchase | undefined

@@ -80,7 +80,7 @@ function userDataOf({ profile, ratings }: Player) {
   }
 }
 
-/** The constants are what this service knows nothing of: it keeps no sessions, bonuses or settings of the machine. */
+/** The constants stand for data that this service does not have: sessions, bonuses, settings of the machine. */
 function previewOf(userId: number, { profile, ratings }: Player) {
   return {
     userId,

@@ -5,14 +5,14 @@ import { type Detail, type ErrorCode, type Refusal, refuse } from './errors.ts'
 import { detailsOf, type ScoreKey, type ScoreRecord, scoreKey, scoreRecord } from './schemas/requests.ts'
 import type { NewScore } from './scores.ts'
 
-/** Something wrong with one record of a list. */
+/** A problem of one record of a list. */
 interface Problem {
   readonly code: ErrorCode
   readonly text: string
   readonly detail: Detail
 }
 
-/** One record, judged. */
+/** The result for one record. */
 export type Verdict<T> = { readonly record: T } | { readonly problems: readonly Problem[] }
 
 /** If records are wrong in several ways, the first of these that occurs names the refusal. */
@@ -69,7 +69,7 @@ function judgeScore(sent: ScoreRecord, index: number, catalogue: Catalogue): Ver
   return { record: { musicId, level, achievement, comboStatus, syncStatus, dxScore: dxScore.value } }
 }
 
-/** In exact mode the number that was sent; in fuzzy mode the least that earns the stars that were sent. */
+/** In exact mode the sent number; in fuzzy mode the least score with the sent stars. */
 function dxScoreOf(
   { musicId, level, dxScore, fuzzy }: ScoreRecord,
   index: number,
@@ -99,7 +99,7 @@ function malformed(error: Parameters<typeof detailsOf>[0], index: number): Verdi
   return { problems }
 }
 
-/** A chart may stand once in a list: with two, it would depend on their order which one holds. */
+/** A list may have a chart only once. With two entries their order would decide which one holds. */
 function withoutTwins<T extends ScoreKey>(verdicts: Verdict<T>[]): Verdict<T>[] {
   const seen = new Set<string>()
   return verdicts.map((verdict, index) => {

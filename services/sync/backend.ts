@@ -2,19 +2,19 @@ import type { Catalogue } from '../music/catalogue.ts'
 import type { Refusal } from './errors.ts'
 import type { Store } from './store.ts'
 
-/** What the handlers work with. */
+/** The parts that the handlers use. */
 export interface Backend {
   readonly store: Store
   readonly catalogue: Catalogue
   /** Milliseconds since the epoch. */
   readonly clock: () => number
-  /** An open snapshot without a chunk for longer has expired. */
+  /** After so long without a chunk an open snapshot has expired. */
   readonly snapshotIdleMs: number
-  /** Players whose sync is being carried out by this process. */
+  /** Players whose sync this process is carrying out. */
   readonly uploading: Set<number>
 }
 
-/** A request that has been authenticated; nothing in it is judged yet. */
+/** A request whose credential was checked; nothing else in it is judged yet. */
 export interface Call {
   readonly params: Readonly<Record<string, unknown>>
   readonly query: Readonly<Record<string, unknown>>

@@ -6,11 +6,11 @@ import type { SyncRequest } from './schemas/requests.ts'
 import { type ChunkTrace, MAX_CHUNKS } from './snapshots.ts'
 import type { Store } from './store.ts'
 
-/** What a request may not do although the protocol has a step for it. */
+/** Limits of a request beyond the steps of the protocol. */
 
 /**
- * Several times what the game has charts. All scores of a player are read at each sync, in which nobody else is served.
- * Without a bound, whoever makes up songs makes that longer and longer.
+ * Several times as many as the game has charts. All scores of a player are read at each sync, and nobody else is served
+ * meanwhile. Without a bound a client that invents songs would make that longer and longer.
  */
 const MAX_STORED = 20_000
 
@@ -37,7 +37,7 @@ export function refusalToGrow({ records }: Store, qq: number, more: Judged['reco
   return stored + added > MAX_STORED ? refuse(400, `a player has ${MAX_STORED} scores at most`) : null
 }
 
-/** The numbers are there to notice chunks that are lost, so they may not change. */
+/** The numbers show whether chunks are lost, so they may not change. */
 function refusalOfNumber({ snapshots }: Store, { request, trace }: Sync, snapshot: Snapshot): Refusal | null {
   const { chunkCount } = snapshot
   const open = snapshot.state === 'open' ? snapshot : null

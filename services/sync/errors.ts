@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 
-/** One thing wrong with a request, as FastAPI describes it. */
+/** One problem of a request, in the form of FastAPI. */
 export interface Problem {
   readonly loc: readonly (string | number)[]
   readonly msg: string
@@ -12,7 +12,7 @@ export interface Refusal {
   /** The HTTP status. */
   readonly refused: number
   readonly body: { readonly detail: string | readonly Problem[] }
-  /** Seconds after which the same request may succeed. Absent: waiting does not help. */
+  /** After so many seconds the same request may succeed. Absent: waiting does not help. */
   readonly retryAfter?: number
 }
 
@@ -38,13 +38,13 @@ export function malformedBody(msg: string): Refusal {
 /** The place of a value. */
 export type Place = 'body' | 'path' | 'query'
 
-/** Long enough to find any mistake, short enough to be no echo of 10,000 hostile records. */
+/** Long enough to find any mistake, short enough not to repeat 10,000 hostile records. */
 const MAX_PROBLEMS = 100
 /** All other numbers are whole. */
 const FRACTIONS = new Set<unknown>(['achievements', 'ds'])
 const PLAYER_KEYS = new Set<unknown>(['qq', 'player_id'])
 
-/** Reads a value by its schema: what it is, or what FastAPI would say of it. */
+/** Reads a value by its schema: the value, or the error of FastAPI. */
 export function readBy<T>(schema: z.ZodType<T>, value: unknown, place: Place): T | Refusal {
   const parsed = schema.safeParse(value, { reportInput: true })
   if (parsed.success) return parsed.data
@@ -58,7 +58,7 @@ function isRangeOfPlayer({ code, path }: z.core.$ZodIssue): boolean {
   return (code === 'too_small' || code === 'too_big') && path.length === 1 && PLAYER_KEYS.has(path[0])
 }
 
-/** One value that breaks two rules is reported once. */
+/** A value that breaks two rules is reported once. */
 function withoutTwins(problems: readonly Problem[]): Problem[] {
   return [...new Map(problems.toReversed().map((problem) => [problem.loc.join('/'), problem])).values()].toReversed()
 }

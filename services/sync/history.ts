@@ -10,11 +10,11 @@ import { rememberedMs } from './snapshots.ts'
 import { NOTHING_TOLD, updateStanding } from './standing.ts'
 import type { Store } from './store.ts'
 
-/** What a client may ask of the snapshots of a player, and change of them afterwards. */
+/** Requests about the snapshots of a player, and later changes of them. */
 
 const MAX_LISTED = 100
 
-/** GET /api/bot/player/:qq/snapshots: those that are remembered, the newest first. */
+/** GET /api/bot/player/:qq/snapshots: the remembered ones, the newest first. */
 export const listSnapshots: Handler = async (backend, { params }) => {
   const path = readBy(playerPath, { qq: numberIn(params.qq) }, 'path')
   if (isRefusal(path)) return path
@@ -53,7 +53,7 @@ export const abandonSnapshot: Handler = async (backend, { params }) => {
   })
 }
 
-/** POST /api/bot/player/:qq/undo: puts back what the end of a snapshot has deleted. */
+/** POST /api/bot/player/:qq/undo: restores the scores that the end of a snapshot has deleted. */
 export const undoSnapshot: Handler = async (backend, { params, body }) => {
   const path = readBy(playerPath, { qq: numberIn(params.qq) }, 'path')
   if (isRefusal(path)) return path

@@ -8,25 +8,25 @@ import { keyOf, larger, type ScoreRecord } from './record.ts'
 import type { SentRecord } from './schemas/requests.ts'
 import { comboOf, rateIn, syncOf, typeOf } from './words.ts'
 
-/** What became of the records of a request. */
+/** The results for the records of a request. */
 export interface Judged {
   /** One for each key. */
   readonly records: readonly ScoreRecord[]
-  /** By the other records. */
+  /** The charts that the other records name. */
   readonly named: Named
   /** One text for each record that cannot be used. */
   readonly errors: readonly string[]
-  /** One text for each record with a word that nobody knows. */
+  /** One text for each record with an unknown word. */
   readonly warnings: readonly string[]
-  /** Keys of records with such a word: what they do not say must not lower what is stored. */
+  /** Keys of records with such a word: a missing value there must not lower a stored one. */
   readonly doubtful: ReadonlySet<string>
 }
 
 const MAX_DS = 20
 const MAX_RA = 999
-/** No chart has as many notes; bounds the DX score where the catalogue does not know the chart. */
+/** No chart has as many notes. This bounds the DX score of charts that the catalogue does not know. */
 const MAX_DX_SCORE = 99_999
-/** Of a title or a level; longer ones are a mistake. */
+/** The longest title or level. Longer ones are a mistake. */
 const MAX_TEXT = 256
 
 export function judgeRecords(sent: readonly SentRecord[], catalogue: Catalogue): Judged {
@@ -112,13 +112,13 @@ function maxAchievement({ chart, isUtage }: Facts): number {
   return chart?.maxAchievement ?? (isUtage ? MAX_BUDDY_ACHIEVEMENT : MAX_ACHIEVEMENT)
 }
 
-/** Percent only: the platforms know no other unit here. The text of a number is exact, the number need not be. */
+/** Percent only: the platforms have no other unit here. The text of a number is exact, the number need not be. */
 function achievementOf(percent: number, facts: Facts): number | null {
   const max = maxAchievement(facts)
   return percent * 10_000 <= max ? parseAchievement(String(percent), max) : null
 }
 
-/** Says what the client did not: from the catalogue, and from what follows from the rest. */
+/** Adds what the client left out: from the catalogue, and from the other values. */
 function complete(
   sent: SentRecord,
   { songId, levelIndex, isUtage, chart }: Facts,
@@ -128,7 +128,7 @@ function complete(
   const constant = sent.ds == null ? (chart?.constant ?? 0) : Math.round(sent.ds * 10)
   const combo = comboOf(sent.fc) ?? 0
   const rated = chart ?? { constant, utage: isUtage }
-  // Of a chart that the catalogue does not know, a constant says more than a rating.
+  // For a chart that the catalogue does not know, a constant is more useful than a rating.
   const isAsSent = chart === undefined && sent.ds == null && !isUtage
   return {
     songId,
@@ -146,7 +146,7 @@ function complete(
   }
 }
 
-/** A lone half of a pair is no character, and would come back from the database as another one. */
+/** A lone half of a pair is no character, and the database would return another one. */
 function textOf(text: string | null | undefined): string {
   return text?.toWellFormed() ?? ''
 }

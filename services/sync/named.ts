@@ -2,8 +2,8 @@ import { keyOf } from './record.ts'
 import type { SentRecord } from './schemas/requests.ts'
 
 /**
- * Charts that a request names by records which cannot be stored. A snapshot deletes what it does not name, so these stay as they
- * are: a score is not gone because its record has a mistake.
+ * Charts that a request names by records which cannot be stored. A snapshot deletes charts that it does not name, so these stay
+ * as they are: a score is not gone because its record has a mistake.
  */
 export interface Named {
   add(sent: SentRecord, key: Key | null): void
@@ -26,7 +26,7 @@ export function namedCharts(): Named {
   const keys = new Set<string>()
   const named = {
     isUnclear: false,
-    /** @param key the one chart that is meant; `null` if type or level are in doubt, and every chart may be */
+    /** @param key the one chart that is meant; `null` if type or level are in doubt, so that every chart is possible */
     add({ song_id, level_index }: SentRecord, key: Key | null): void {
       if (song_id < 1) named.isUnclear = true
       else if (key !== null) keys.add(keyOf(key))
@@ -42,7 +42,7 @@ export function namedCharts(): Named {
   return named
 }
 
-/** Levels of a song and of an utage chart are numbered apart, so a level in doubt may mean each of the latter. */
+/** Songs and utage charts number their levels differently, so a level in doubt may be any of utage's. */
 const LEVELS = Array.from({ length: MAX_LEVEL_INDEX + 1 }, (_, level) => level)
 
 function isLevel(index: number): boolean {

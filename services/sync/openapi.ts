@@ -14,7 +14,7 @@ const SELF: Operation = {
   responses: { 200: { description: 'OpenAPI 3.1', schema: z.looseObject({}) } },
 }
 
-/** The API of this service, of its routes and of the schemas that validate. */
+/** The API of this service, made from its routes and the schemas that validate. */
 export function describeApi() {
   return serviceDocument({
     title: 'Network score-sync',

@@ -34,7 +34,7 @@ export const readTrend: Handler = async (backend, call) => {
   })
 }
 
-/** Reads about the player whom the path names, all of it at one state of the data. */
+/** Reads about the player in the path, everything at one state of the data. */
 async function withPlayer<T extends object>(
   { store }: Backend,
   { params }: Call,
@@ -90,7 +90,7 @@ function pointsOf(days: readonly Day[]): TrendResponse['points'] {
   }))
 }
 
-/** Without a sync in all these days the rating has stayed what it is. */
+/** Without a sync in all these days the rating has not changed. */
 function trendOf(points: TrendResponse['points'], { rating }: Player): TrendResponse['summary'] {
   const start = points[0]?.rating ?? rating.total
   const end = points.at(-1)?.rating ?? rating.total

@@ -9,7 +9,7 @@ export interface Player {
   readonly updatedAt: number
 }
 
-/** What a sync reports of a player; `null` leaves what is known. */
+/** The report of a sync about a player; `null` keeps the known value. */
 export interface PlayerUpdate {
   readonly nickname: string | null
   readonly source: string | null
@@ -20,13 +20,13 @@ export interface PlayerUpdate {
 
 /** The state at the end of a day. */
 export interface Day {
-  /** Of Asia/Shanghai, as `2026-08-25`. */
+  /** The day of Asia/Shanghai, as `2026-08-25`. */
   readonly date: string
   readonly rating: Rating
   readonly recordCount: number
 }
 
-/** Players and their days; every method runs inside a transaction of the caller. */
+/** The players and their days. Every method runs inside a transaction of the caller. */
 export interface Players {
   find(qq: number): Player | null
   update(qq: number, player: PlayerUpdate): void

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from './errors.ts'
 
-/** The protocol of snapshots that arrive in chunks, as far as it needs no stored scores. */
+/** The protocol of snapshots that arrive in chunks, without the parts that need stored scores. */
 
 /**
  * | State | Means |
@@ -15,12 +15,12 @@ export type SnapshotState = 'open' | 'closed' | 'expired' | 'abandoned' | 'refus
 
 /** A snapshot that is remembered. */
 export interface Snapshot {
-  /** In the order in which snapshots begin. */
+  /** Numbers rise in the order in which snapshots begin. */
   readonly number: number
   readonly id: string
   readonly state: SnapshotState
   readonly openedAt: number
-  /** When its last chunk came. */
+  /** The time of its last chunk. */
   readonly touchedAt: number
   /** `null`: its chunks have no numbers. */
   readonly chunkCount: number | null
@@ -30,15 +30,15 @@ export interface Snapshot {
   readonly removed: number
 }
 
-/** What is known of a player's snapshots when a request comes. */
+/** The known snapshots of a player when a request comes. */
 export interface Known {
-  /** The one that the request names. */
+  /** The snapshot that the request names. */
   readonly named: Snapshot | null
-  /** The one that has begun last. */
+  /** The snapshot that began last. */
   readonly newest: Snapshot | null
 }
 
-/** What a request wants. */
+/** The intent of a request. */
 export interface Intent {
   readonly isFull: boolean
   /** `null`: a snapshot in one request, or no snapshot at all. */
@@ -46,30 +46,30 @@ export interface Intent {
   readonly isFinal: boolean
 }
 
-/** What is to be done with the records of a request. */
+/** How the records of a request are treated. */
 export type Step =
-  /** Incremental: they raise what is stored. `marks`: an open snapshot must not delete them at its end. */
+  /** Incremental: they raise stored scores. `marks`: an open snapshot must not delete them at its end. */
   | { readonly kind: 'raise'; readonly marks: boolean }
-  /** Nothing: a finished snapshot has them already. */
+  /** Nothing is done: a finished snapshot has them already. */
   | { readonly kind: 'repeat' }
-  /** They come late to a finished snapshot: they raise what is stored and delete nothing. */
+  /** They come late to a finished snapshot: they raise stored scores and delete nothing. */
   | { readonly kind: 'add'; readonly snapshot: Snapshot }
-  /** They overwrite what is stored. `snapshot`: what has come before them; `closes`: what the snapshot does not have is deleted. */
+  /** They overwrite stored scores. `snapshot`: its earlier chunks; `closes`: scores that it does not have are deleted. */
   | { readonly kind: 'overwrite'; readonly snapshot: Snapshot | null; readonly closes: boolean }
 
 export interface Moment {
   readonly now: number
-  /** An open snapshot without a chunk for longer has expired; milliseconds. */
+  /** After so many milliseconds without a chunk an open snapshot has expired. */
   readonly idleMs: number
 }
 
-/** The snapshot as it is now. One whose last chunk came later than now has no better clock than one of long ago. */
+/** The snapshot as it is now. A last chunk later than now counts like one of long ago, because the clock was set back. */
 export function at<T extends Snapshot | null>(snapshot: T, { now, idleMs }: Moment): T {
   const isExpired = snapshot?.state === 'open' && Math.abs(now - snapshot.touchedAt) > idleMs
   return isExpired ? { ...snapshot, state: 'expired' } : snapshot
 }
 
-/** @param isKnown whether the named snapshot has had these very records already */
+/** @param isKnown whether the named snapshot has had exactly these records already */
 export function stepOf({ named, newest }: Known, intent: Intent, isKnown: boolean, moment: Moment): Step | Refusal {
   const open = newest?.state === 'open' ? newest : null
   if (!intent.isFull) {

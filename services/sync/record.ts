@@ -5,10 +5,10 @@ export interface ScoreRecord {
   readonly songId: number
   readonly levelIndex: number
   readonly title: string
-  /** As displayed, for example `13+`. */
+  /** The level as it is displayed, for example `13+`. */
   readonly level: string
   readonly levelLabel: string
-  /** The chart's constant in tenths; 0 where nobody knows it. */
+  /** The chart's constant in tenths; 0 if it is unknown. */
   readonly constant: number
   /** Percent x 10000. */
   readonly achievement: number
@@ -54,7 +54,7 @@ function wordsOf({ title, level, levelLabel, constant, rate }: ScoreRecord): str
   return JSON.stringify([title, level, levelLabel, constant, rate])
 }
 
-/** The best of each field. What describes the chart is as in `sent`, and as before where that knows nothing. */
+/** The best of each field. The description of the chart is that of `sent`, or the former one where that has none. */
 export function best(before: ScoreRecord, sent: ScoreRecord): ScoreRecord {
   return {
     songId: sent.songId,

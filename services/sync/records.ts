@@ -2,14 +2,14 @@ import type { Database } from '../common/database.ts'
 import type { ScoreRecord } from './record.ts'
 
 /**
- * How a key came into the snapshot of its player, as bits. It came by an incremental sync meanwhile, by a chunk, or by
- * a record of a chunk that cannot be stored. A key with none of them is deleted at the end.
+ * How a key came into the snapshot of its player, as bits: by an incremental sync meanwhile, by a chunk, or by a record
+ * of a chunk that cannot be stored. A key with none of them is deleted at the end.
  */
 export const MARK = { none: 0, incremental: 1, chunk: 2, named: 4 } as const
 
 export type StoredRecord = ScoreRecord & { readonly mark: number }
 
-/** Scores of players; every method runs inside a transaction of the caller. */
+/** The scores of players. Every method runs inside a transaction of the caller. */
 export interface Records {
   /** All scores of a player, by songId, then levelIndex. */
   list(qq: number): StoredRecord[]
@@ -18,9 +18,9 @@ export interface Records {
   /** Whether a chunk has brought a key. */
   hasChunk(qq: number): boolean
   clearMarks(qq: number): void
-  /** Deletes what the snapshot does not have, keeps it as what the snapshot has removed, and returns how many there were. */
+  /** Deletes the scores that the snapshot does not have, keeps them as removed by it, and returns how many there were. */
   deleteUnmarked(qq: number, snapshot: number): number
-  /** What the end of a snapshot has deleted, as far as it is kept. */
+  /** The scores that the end of a snapshot has deleted, as far as they are kept. */
   removedBy(snapshot: number): ScoreRecord[]
   countRemovedBy(snapshot: number): number
 }

@@ -6,24 +6,24 @@ import { chunkNumbers, playerKeys, snapshotId } from './schemas/requests.ts'
 import { MAX_CHUNKS, remember } from './snapshots.ts'
 
 /**
- * A chunk that is refused names charts that its snapshot then does not know. A client that goes on all the same would
- * have them deleted at its end. So a snapshot deletes nothing if a chunk of it was refused and has not come again.
+ * A refused chunk names charts that its snapshot then does not know. If the client continues all the same, they would
+ * be deleted at its end. So a snapshot deletes nothing if one of its chunks was refused and has not come again.
  */
 export interface RefusedChunk {
   readonly qq: number
   readonly snapshotId: string
   /** `null`: it had no number. */
   readonly chunkCount: number | null
-  /** Of its records; `null`: they cannot be read, and nobody will know whether it came again. */
+  /** The hash of its records; `null`: they cannot be read, so it stays unknown whether the chunk came again. */
   readonly hash: Uint8Array | null
 }
 
-/** As much of a chunk as is needed to know whose it is. */
+/** The part of a chunk that tells whose it is. */
 const identity = z
   .object({ ...playerKeys, ...chunkNumbers, full_snapshot: z.literal(true), snapshot_id: snapshotId })
   .extend({ chunk_index: chunkNumbers.chunk_index.catch(null), chunk_count: chunkNumbers.chunk_count.catch(null) })
 
-/** @returns whose chunk a body is that is not of the described form; `null` for what is no chunk, or nobody's */
+/** @returns the identity of a malformed chunk; `null` for a body that is no chunk, or nobody's */
 function refusedChunkIn(body: unknown): RefusedChunk | null {
   const { data } = identity.safeParse(body)
   const qq = data?.qq ?? data?.player_id
@@ -40,14 +40,14 @@ export function noteRefused({ store, clock, snapshotIdleMs: idleMs }: Backend, c
   const known = at(snapshots.find(qq, id), { now, idleMs })
   const snapshot = known ?? snapshots.refuse(qq, { id, chunkCount, keepsAll: false }, now)
   if (known === null) snapshots.prune(qq, remember({ now, idleMs }))
-  // Numbers show by themselves what has not come.
+  // Numbers alone show which chunks have not come.
   const isNumbered = snapshot.state === 'open' ? snapshot.chunkCount !== null : chunkCount !== null
   if (isNumbered || (snapshot.state !== 'open' && snapshot.state !== 'refused')) return
   if (hash === null || snapshots.chunks(snapshot) >= MAX_CHUNKS) snapshots.keepAll(snapshot)
   else snapshots.owe(snapshot, hash)
 }
 
-/** As `noteRefused`, of a body that could not be read. */
+/** As `noteRefused`, for a body that could not be read. */
 export async function refuseChunk(backend: Backend, body: unknown, refusal: Refusal): Promise<Refusal> {
   const chunk = refusedChunkIn(body)
   if (chunk !== null) await backend.store.write(() => noteRefused(backend, chunk))

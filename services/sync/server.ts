@@ -12,7 +12,7 @@ export interface ServerOptions {
   readonly backend: Backend
   readonly botTokens: readonly string[]
   readonly allowedOrigins: readonly string[]
-  /** Hears of what became a 500. */
+  /** Hears of errors that became a 500. */
   readonly onError: (error: unknown) => void
 }
 
@@ -22,7 +22,7 @@ const BODY_LIMIT = 8 * 1024 * 1024
 export function createServer({ backend, botTokens, allowedOrigins, onError }: ServerOptions): Http {
   const http = createHttp({ bodyLimit: BODY_LIMIT, malformed: (what) => refuse(400, what).body })
   const { app } = http
-  // Before the credential is looked for: a browser asks whether it may send one without sending it.
+  // This comes before the credential is checked: a browser asks whether it may send one without sending it.
   allowCors(app, { origins: allowedOrigins, headers: ['Bot-Token', 'Content-Type'], open: [DOCUMENT_PATH] })
   admit(app, anyOf(botTokens))
   const document = describeApi()
@@ -35,13 +35,13 @@ export function createServer({ backend, botTokens, allowedOrigins, onError }: Se
 
 type SecretCheck = ReturnType<typeof secretCheck>
 
-/** Every token is compared, so that the time does not show which of them it was. */
+/** Every token is compared, so that the time does not show which of them matched. */
 function anyOf(secrets: readonly string[]): SecretCheck {
   const checks = secrets.map(secretCheck)
   return (sent) => checks.map((check) => check(sent)).includes(true)
 }
 
-/** Refuses strangers before their body is read; they are not shown which paths exist. */
+/** Refuses strangers before their body is read. They do not learn which paths exist. */
 function admit(app: FastifyInstance, isToken: SecretCheck): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.url === DOCUMENT_PATH || isToken(request.headers['bot-token'])) return

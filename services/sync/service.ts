@@ -6,7 +6,7 @@ import { openStore } from './store.ts'
 export interface SyncServiceOptions extends CommonOptions {
   /** JSON file of the songs. */
   readonly catalogue: string
-  /** What clients show in `Bot-Token`: one or more, none of them empty. */
+  /** The tokens that clients send in `Bot-Token`: one or more, none of them empty. */
   readonly botTokens: readonly string[]
   /** Origins whose pages may call the service from a browser, for example `http://127.0.0.1:8080`. Default: none. */
   readonly allowedOrigins?: readonly string[]

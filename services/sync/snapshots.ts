@@ -1,15 +1,15 @@
 import type { Database } from '../common/database.ts'
 import type { Moment, Snapshot, SnapshotState } from './protocol.ts'
 
-/** What is kept of a chunk. */
+/** The facts that are kept about a chunk. */
 export interface ChunkTrace {
-  /** Of its records. */
+  /** The hash of its records. */
   readonly hash: Uint8Array
   /** The number, if the client numbers its chunks. */
   readonly index: number | null
 }
 
-/** How a snapshot begins. */
+/** The facts with which a snapshot begins. */
 export interface Beginning {
   readonly id: string
   readonly chunkCount: number | null
@@ -17,18 +17,18 @@ export interface Beginning {
 }
 
 /**
- * The snapshots of players, also those that are over: a request that comes late is known by them. What is `open` here
- * may have expired; see `at`. Every method runs inside a transaction of the caller.
+ * The snapshots of players, also finished ones, by which late requests are recognised. One that is `open` here may have
+ * expired; see `at`. Every method runs inside a transaction of the caller.
  */
 export interface Snapshots {
   find(qq: number, id: string): Snapshot | null
-  /** The one that has begun last. */
+  /** The snapshot that began last. */
   newest(qq: number): Snapshot | null
-  /** Those of a player, the newest first. */
+  /** The snapshots of a player, the newest first. */
   list(qq: number, limit: number): Snapshot[]
-  /** The one that was closed last. */
+  /** The snapshot that was closed last. */
   lastClosed(qq: number): Snapshot | null
-  /** Begins a snapshot; one that is still open is given up. */
+  /** Begins a snapshot. One that is still open is given up. */
   begin(qq: number, beginning: Beginning, now: number): Snapshot
   /** Remembers that a chunk was refused of a snapshot that has not begun. */
   refuse(qq: number, beginning: Beginning, now: number): Snapshot
@@ -39,43 +39,43 @@ export interface Snapshots {
   end(snapshot: Snapshot, state: SnapshotState, removed: number): void
   addChunk(snapshot: Snapshot, chunk: ChunkTrace, now: number): void
   hasSeen(snapshot: Snapshot, hash: Uint8Array): boolean
-  /** How many are remembered of it, taken or refused. */
+  /** How many of its chunks are remembered, accepted or refused. */
   chunks(snapshot: Snapshot): number
-  /** How many chunks have been taken. */
+  /** How many chunks have been accepted. */
   taken(snapshot: Snapshot): number
   /** Whether another chunk has the number of this one. */
   isTaken(snapshot: Snapshot, chunk: ChunkTrace): boolean
   /** The numbers of the chunks that have come. */
   indexes(snapshot: Snapshot): Set<number>
-  /** Forgets those without a chunk since then, a few at a time, and of this player what is too much to remember. */
+  /** Forgets snapshots without a chunk since then, a few at a time, and the oldest data of this player beyond the bounds. */
   prune(qq: number, since: number): void
 }
 
-/** Longer than any retry, so that a chunk which comes late is known. */
+/** Longer than any retry, so that a late chunk is recognised. */
 const REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Snapshots without a chunk since then are forgotten; an open one is never among them. */
+/** Snapshots without a chunk since then are forgotten. An open one is never among them. */
 export function remember(moment: Moment): number {
   return moment.now - rememberedMs(moment)
 }
 
-/** How long after its last chunk a snapshot is forgotten at the earliest; milliseconds. */
+/** How long after its last chunk a snapshot is remembered at least, in milliseconds. */
 export function rememberedMs({ idleMs }: Moment): number {
   return REMEMBERED_MS + idleMs
 }
 
 const NO_INDEX = -1
-/** In the place of its number, of a chunk that was refused and has not come again. */
+/** Stands for the number of a chunk that was refused and has not come again. */
 const OWED = -2
-/** Of one player: as many as a snapshot every ten minutes makes in a week. */
+/** The most snapshots of one player: as many as a snapshot every ten minutes makes in a week. */
 const MAX_SNAPSHOTS = 1000
-/** Different ones of one snapshot: one for each record of the largest account, with room. */
+/** The most different chunks of one snapshot: one for each record of the largest account, with room. */
 export const MAX_CHUNKS = 10_000
-/** Of one player, in all snapshots; the newest snapshot has all of its own. */
+/** The most chunks of one player in all snapshots. The newest snapshot keeps all of its own. */
 const MAX_CHUNKS_KEPT = 20_000
-/** Deleted scores of one player, in all snapshots: those of the last two at least. */
+/** The most deleted scores of one player in all snapshots: those of the last two at least. */
 const MAX_REMOVED_KEPT = 40_000
-/** At one request, so that none of them waits long. */
+/** The most at one request, so that none of them waits long. */
 const MAX_PRUNED = 10
 
 export function createSnapshots(db: Database): Snapshots {
@@ -170,7 +170,7 @@ function pruningIn(db: Database): Snapshots['prune'] {
   }
 }
 
-/** Keeps rows of the newest snapshots of a player, of each snapshot all or none. */
+/** Keeps rows of the newest snapshots of a player, all or none for each snapshot. */
 function pruningOf(db: Database, table: 'snapshot_chunks' | 'removed_records', most: number): (qq: number) => void {
   const counts = db.prepare(
     `SELECT snapshot, count(*) AS count FROM ${table}

@@ -4,7 +4,7 @@ import { createRecords, type Records } from './records.ts'
 import { createSnapshots, type Snapshots } from './snapshots.ts'
 import { TABLES } from './tables.ts'
 
-/** Everything that is kept, over one database. */
+/** All data of the service, over one database. */
 export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
   readonly players: Players
   readonly records: Records

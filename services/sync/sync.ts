@@ -68,7 +68,7 @@ function take({ store, catalogue }: Backend, sync: Sync, step: Step, known: Know
   return responseOf(sync, { ...counts, skipped: counts.skipped + unusable }, stored, end)
 }
 
-/** The snapshot to which the records belong, with them as a chunk of it. */
+/** The snapshot to which the records belong, which has them as a chunk. */
 function snapshotOf(
   store: Store,
   sync: Sync,
@@ -85,7 +85,7 @@ function snapshotOf(
   return { ...snapshot, keepsAll: true }
 }
 
-/** @param refused what is known of chunks that have come before it and were refused */
+/** @param refused the record of earlier chunks that were refused */
 function begin(store: Store, { request }: Sync, refused: Snapshot | null, moment: Moment): Snapshot {
   const { qq, snapshotId, chunkCount } = request
   const keepsAll = refused !== null && (refused.keepsAll || refused.chunkCount !== chunkCount)
@@ -96,9 +96,9 @@ function begin(store: Store, { request }: Sync, refused: Snapshot | null, moment
   return snapshot
 }
 
-/** What the end of a snapshot has done. */
+/** The results of a snapshot's end. */
 interface End {
-  /** `null`: it is not there yet. */
+  /** `null`: the end has not come yet. */
   readonly removed: number | null
   readonly warnings: readonly string[]
 }
@@ -106,7 +106,7 @@ interface End {
 const NOTHING: End = { removed: 0, warnings: [] }
 const KEPT = 'nothing was deleted: a record names no song, or a chunk was refused and has not come again'
 
-/** Deletes what the snapshot does not have, if it is known what it has. */
+/** Deletes the scores that the snapshot does not have, if all of its charts are known. */
 function endOf({ snapshots, records }: Store, qq: number, snapshot: Snapshot, closes: boolean): End {
   if (!closes) return { removed: null, warnings: [] }
   const keepsAll = snapshot.keepsAll || snapshots.isOwed(snapshot)

@@ -1,7 +1,7 @@
 import { RATES } from '../music/labels.ts'
 import { COMBO, SYNC } from '../music/lamps.ts'
 
-/** The words of LXNS, of Diving-Fish and of the game for one thing, in any letter case. */
+/** The words of LXNS, of Diving-Fish and of the game for the same thing, in any letter case. */
 
 export type ChartType = 'standard' | 'dx' | 'utage'
 
@@ -17,7 +17,7 @@ const TYPES = new Map<string, ChartType>([
   ['宴会场', 'utage'],
 ])
 
-/** `null` if no type is said, `undefined` for a word that is none. */
+/** `null` without a type, `undefined` for an unknown word. */
 export function typeOf(word: string | null | undefined): ChartType | null | undefined {
   return word == null ? null : TYPES.get(plain(word))
 }
@@ -33,7 +33,7 @@ export function syncOf(word: string | null | undefined): number | undefined {
   return SYNC.get(name === 'syncplay' ? 'sync' : name || 'none')
 }
 
-/** `undefined` for a word that is no rate, and for none. */
+/** The rate; `undefined` for an unknown word, and without one. */
 export function rateIn(word: string | null | undefined): string | undefined {
   const name = plain(word)
   return RATES.find((rate) => rate === name)

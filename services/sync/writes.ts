@@ -3,13 +3,13 @@ import type { Step } from './protocol.ts'
 import { best, isSame, keyOf, larger, type ScoreRecord } from './record.ts'
 import { MARK, type Records, type StoredRecord } from './records.ts'
 
-/** How the records of a request become stored scores. */
+/** Turns the records of a request into stored scores. */
 
 export interface Counts {
   /** New keys. */
   readonly imported: number
   readonly updated: number
-  /** Those that changed nothing. */
+  /** Records that changed nothing. */
   readonly skipped: number
 }
 
@@ -51,9 +51,9 @@ function overwritten(before: StoredRecord | undefined, sent: ScoreRecord, isDoub
 }
 
 function overwrittenScore(before: StoredRecord, sent: ScoreRecord, isDoubtful: boolean): ScoreRecord {
-  // Whoever played while the snapshot was under way has a score that the snapshot cannot know.
+  // A player who played while the snapshot was under way has a score that the snapshot cannot know.
   if (isDoubtful || before.mark & MARK.incremental) return best(before, sent)
-  // A key that stands in several chunks is judged as if it stood several times in one, so their order does not matter.
+  // A key in several chunks is judged as if one chunk had it several times, so their order does not matter.
   return before.mark & MARK.chunk ? larger<ScoreRecord>(before, sent) : sent
 }
 

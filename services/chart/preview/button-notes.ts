@@ -4,7 +4,7 @@ import { colourOf, drawHit, drawStar, outlined, pair, pointsOf } from './ink.ts'
 import { approach } from './moment.ts'
 import { element, short } from './svg.ts'
 
-/** Notes that come from the middle to a button. */
+/** Draws notes that move from the middle to a button. */
 
 export interface At<N extends Note> {
   readonly note: N
@@ -54,7 +54,7 @@ export function drawHold({ note, scroll }: At<Hold>, now: number): string {
   return parts.join('')
 }
 
-/** Long from the radius of its tail to that of its head. */
+/** A hexagon between the radius of its tail and that of its head. */
 function hexagon(angle: number, tail: number, head: number, size: number): Point[] {
   const side = (radius: number, sideways: number) =>
     at(angle + 90 * Math.sign(sideways), Math.abs(sideways), at(angle, radius))
@@ -70,7 +70,7 @@ function hexagon(angle: number, tail: number, head: number, size: number): Point
   ]
 }
 
-/** Arcs that tie together what is due at once. */
+/** Arcs that connect notes with the same time. */
 export function drawTies(notes: readonly PlacedNote[], now: number): string[] {
   const groups = Map.groupBy(
     notes.filter(
@@ -85,7 +85,7 @@ export function drawTies(notes: readonly PlacedNote[], now: number): string[] {
   })
 }
 
-/** One arc over all of them, which leaves the widest gap open. */
+/** One arc over all of them. It leaves the widest gap open. */
 function drawTie(angles: readonly number[], radius: number): string {
   const gaps = angles.map((angle, index) => (angles[index + 1] ?? (angles[0] ?? 0) + 360) - angle)
   const widest = Math.max(...gaps)

@@ -11,13 +11,13 @@ import { drawTracks } from './tracks.ts'
 /** The screen as a player sees it at one moment. */
 
 const BOX = { width: 400, height: 432 }
-/** Most notes that are drawn at once; nobody could read more. */
+/** The most notes that are drawn at once: nobody could read more. */
 const MAX_NOTES = 200
 
 /** @param now seconds from the chart's start @param width in pixels */
 export function drawFrame(chart: Chart, now: number, width: number): string {
   const visible = chart.notes.filter((placed) => isVisible(placed, now)).slice(0, MAX_NOTES)
-  // What is due first lies on top.
+  // A note that is due first lies on top.
   const notes = visible.toReversed()
   const content = [
     drawScreen(BOX),

@@ -1,14 +1,14 @@
 import type { Path, Segment } from '../simai/notes.ts'
 import { isClockwise } from '../simai/shapes.ts'
 
-/** Where things are on the screen. Angles are degrees clockwise from the top; the ring of judgement has the radius RING. */
+/** Places on the screen. Angles are degrees clockwise from the top. The ring of judgement has the radius RING. */
 
 export interface Point {
   readonly x: number
   readonly y: number
 }
 
-/** A way along straight pieces. */
+/** A way of straight pieces. */
 export type Line = readonly Point[]
 
 export const CENTRE: Point = { x: 200, y: 200 }
@@ -23,7 +23,7 @@ export function at(angle: number, radius: number, from: Point = CENTRE): Point {
   return { x: from.x + radius * Math.sin(radians), y: from.y - radius * Math.cos(radians) }
 }
 
-/** Sensors D and E lie between the buttons; as shares of the ring's radius. */
+/** Sensors D and E lie between the buttons. Radii are shares of the ring's radius. */
 const SENSORS: Readonly<Record<string, { radius: number; turn: number }>> = {
   A: { radius: 0.85, turn: 0 },
   B: { radius: 0.48, turn: 0 },
@@ -38,7 +38,7 @@ export function sensorPoint(sensor: string): Point {
   return at(buttonAngle(sensor.slice(1)) + turn || 0, radius * RING)
 }
 
-/** What the stars of a path follow: one line, or three of a fan. */
+/** The lines that the stars of a path follow: one line, or three of a fan. */
 export function linesOf(start: string, path: Path): Line[] {
   const segments = path.segments ?? [segmentOf(path)]
   if (segments.length === 1 && path.shape === 'w') {
@@ -60,9 +60,9 @@ function buttonPoint(button: string): Point {
   return at(buttonAngle(button), RING)
 }
 
-/** As the tangents from 1 to 4 and the like touch it. */
+/** The radius of the circle that the tangents from 1 to 4 and the like touch. */
 const INNER = RING * Math.cos((67.5 * Math.PI) / 180)
-/** Of the turns of a lightning. */
+/** The radius of the turns of a lightning. */
 const ZIGZAG = 0.42 * RING
 
 function segmentLine(start: string, { shape, via, end }: Segment): Line {
@@ -106,7 +106,7 @@ interface Detour {
   readonly clockwise: boolean
 }
 
-/** Straight to a circle, some way round it, and straight to the end: the straight pieces touch the circle. */
+/** A line straight to a circle, some way round it, and straight to the end. The straight pieces touch the circle. */
 function around({ from, to, centre, radius, clockwise }: Detour): Line {
   const hand = clockwise ? 1 : -1
   const enter = angleTo(centre, from) + hand * tangentAngle(centre, from, radius)
@@ -115,7 +115,7 @@ function around({ from, to, centre, radius, clockwise }: Detour): Line {
   return [from, ...arc(centre, radius, enter, hand * turn), to]
 }
 
-/** Between a point and where its tangent touches the circle, seen from the centre. */
+/** The angle, seen from the centre, between a point and the place where its tangent touches the circle. */
 function tangentAngle(centre: Point, point: Point, radius: number): number {
   const share = radius / Math.hypot(point.x - centre.x, point.y - centre.y)
   return share >= 1 ? 0 : (Math.acos(share) * 180) / Math.PI
@@ -125,7 +125,7 @@ function angleTo(from: Point, to: Point): number {
   return (Math.atan2(to.x - from.x, from.y - to.y) * 180) / Math.PI
 }
 
-/** From 0 to below 360; what is a whole turn but for rounding is none. */
+/** The angle from 0 to below 360. A whole turn, but for rounding, becomes 0. */
 function positive(angle: number): number {
   const turn = ((angle % 360) + 360) % 360
   return turn > 359.999 || turn < 0.001 ? 0 : turn

@@ -3,7 +3,7 @@ import { element, short } from './svg.ts'
 
 /** Shapes and colours that notes of several kinds share. */
 
-/** What is left of a note after its time, in seconds. */
+/** How long a hit stays visible after its note's time, in seconds. */
 const HIT_S = 0.15
 
 export const STYLE = `
@@ -36,7 +36,7 @@ export function drawHit({ x, y }: Point, since: number): string {
   return element('circle', { class: 'hit', cx: x, cy: y, r: 12 + 12 * share, opacity: 1 - share })
 }
 
-/** A coloured line with a white rim, so that it can be told from what lies below. */
+/** A coloured line with a white rim, which keeps it distinct from what lies below. */
 export function outlined(name: string, shape: Record<string, string | number>, colour: string, width: number): string {
   return (
     element(name, { class: 'note rim', ...shape, 'stroke-width': width + 2.5 }) +

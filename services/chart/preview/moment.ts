@@ -1,15 +1,15 @@
 import type { Path, Slide } from '../simai/notes.ts'
 import { joined, lengthOf, RING } from './geometry.ts'
 
-/** What of a note can be seen at a moment. */
+/** The visible part of a note at a moment. */
 
-/** How long a note of the usual speed travels from its origin to the ring, in seconds; and before that grows. */
+/** How long a note of the usual speed travels from its origin to the ring, in seconds. It grows for as long before that. */
 const TRAVEL_S = 0.6
 const GROWTH_S = 0.25
-/** Where notes appear. */
+/** The radius at which notes appear. */
 export const ORIGIN = RING / 4
 
-/** From so long before its time a note can be seen. */
+/** How long before its time a note becomes visible. */
 export function leadOf(scroll: number): number {
   return (TRAVEL_S + GROWTH_S) / scroll
 }
@@ -28,7 +28,7 @@ export function approach(left: number, scroll: number): Approach | null {
   return growth < 1 ? { radius: ORIGIN, scale: 1 - growth } : null
 }
 
-/** The track of a slide fades in so long before its head is due. */
+/** How long before its head is due the track of a slide fades in, in seconds. */
 export const TRACK_LEAD_S = 0.7
 const TRACK_FADE_S = 0.4
 
@@ -37,7 +37,7 @@ export function trackOpacity(left: number): number {
   return Math.min(1, Math.max(0, (TRACK_LEAD_S - left) / TRACK_FADE_S))
 }
 
-/** How far along its path the star is: 0 while it waits, 1 at the end. */
+/** How far the star has come on its path: 0 while it waits, 1 at the end. */
 export function progressOf({ time, position }: Slide, path: Path, now: number): number {
   const moving = now - time - path.wait
   if (moving <= 0) return 0

@@ -2,7 +2,7 @@ import { at, buttonAngle, CENTRE, RING, sensorPoint } from './geometry.ts'
 import { pair } from './ink.ts'
 import { element } from './svg.ts'
 
-/** What is there before anything is played. */
+/** Draws the empty screen, before anything is played. */
 
 /** @param box in the units of the drawing */
 export function drawScreen(box: { width: number; height: number }): string {

@@ -3,12 +3,12 @@ import { at, type Point, sensorPoint } from './geometry.ts'
 import { drawHit, pair, pointsOf } from './ink.ts'
 import { element, short } from './svg.ts'
 
-/** Notes that close upon a sensor. */
+/** Draws notes that close in on a sensor. */
 
 /** How long a firework burns, in seconds. */
 export const FIREWORK_S = 0.5
 const TOUCH_LEAD_S = 0.75
-/** Of the four petals of a touch hold. */
+/** The colours of the four petals of a touch hold. */
 const PETALS = ['#ff4d5e', '#ffc928', '#4fd06b', '#3aa6ff']
 
 export function drawTouch(note: Touch | TouchHold, now: number): string {
@@ -25,7 +25,7 @@ export function drawTouch(note: Touch | TouchHold, now: number): string {
   return element('g', { opacity }, petals.join('') + dot + held)
 }
 
-/** They close as the note comes due. Those of a touch point inwards, those of a touch hold make a diamond. */
+/** The petals close as the note comes due. Those of a touch point inwards, those of a touch hold make a diamond. */
 function drawPetal(centre: Point, turn: number, gap: number, note: Touch | TouchHold, colour: string): string {
   if (note.type === 'touchHold') {
     const middle = at(turn + 45, gap, centre)

@@ -2,7 +2,7 @@ import type { Chart } from '../library.ts'
 import { judgedAs, type NoteCounts, type PlacedNote } from '../simai/notes.ts'
 import { document, element, text } from './svg.ts'
 
-/** How dense the notes are over the whole chart: a bar for each stretch of time, one colour for each kind of note. */
+/** The density of notes over the whole chart: a bar for each stretch of time, one colour for each kind of note. */
 
 const BOX = { width: 600, height: 120 }
 const PLOT = { left: 8, right: 592, top: 30, bottom: 100 }
@@ -64,7 +64,7 @@ function drawBar(bar: Bar, index: number, highest: number): string {
   }).join('')
 }
 
-/** Marks at round times, of which there are fewer than ten. */
+/** Marks at round times, fewer than ten of them. */
 function drawAxis(duration: number): string {
   const gap = [5, 10, 15, 30, 60, 120, 300, 600, 900].find((seconds) => duration / seconds < 10) ?? 1800
   const marks = Array.from({ length: Math.floor(duration / gap) + 1 }, (_, index) => index * gap)

@@ -1,4 +1,4 @@
-/** SVG as text. What comes from a chart goes through `text` alone, so nothing of it can become markup. */
+/** SVG as text. Texts of a chart go through `text` alone, so nothing in them can become markup. */
 
 type Attributes = Readonly<Record<string, string | number>>
 
@@ -32,7 +32,7 @@ export function text(value: string, longest = Number.POSITIVE_INFINITY): string 
     .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
 
-/** @param label what the picture shows, for those who do not see it */
+/** @param label describes the picture for people who do not see it */
 export function document(
   width: number,
   box: { width: number; height: number },

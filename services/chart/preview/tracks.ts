@@ -6,7 +6,7 @@ import { element } from './svg.ts'
 
 /** The tracks of slides, and the stars that trace them. */
 
-/** Most that are drawn at once; nobody could read more. */
+/** The most tracks that are drawn at once: nobody could read more. */
 const MAX_TRACKS = 48
 
 export function drawTracks(notes: readonly PlacedNote[], now: number): string[] {
@@ -19,7 +19,7 @@ export function drawTracks(notes: readonly PlacedNote[], now: number): string[] 
     const opacity = trackOpacity(slide.time - now)
     if (opacity === 0) return []
     const progress = progressOf(slide, path, now)
-    // What makes tracks an EACH is that their stars start together, not their heads.
+    // Tracks are an EACH if their stars start together, not their heads.
     const isEach = (starts.get(slide.time + path.wait)?.length ?? 0) > 1
     const colour = colourOf({ break: path.break, each: isEach }, 'star')
     return linesOf(slide.position, path).map((line) => {
@@ -31,7 +31,7 @@ export function drawTracks(notes: readonly PlacedNote[], now: number): string[] 
 
 const CHEVRON_GAP = 13
 
-/** Arrow heads on the part of the line that is left to trace. */
+/** Arrow heads on the part of the line that the star has not passed yet. */
 function chevrons(line: Line, progress: number): string {
   const length = lengthOf(line)
   const count = Math.floor(length / CHEVRON_GAP)
@@ -42,7 +42,7 @@ function chevrons(line: Line, progress: number): string {
     .join('')
 }
 
-/** While it waits it grows at the start; without a head it is there late or suddenly, so it is shown when it moves. */
+/** While the star waits it grows at the start. Without a head it would come late or suddenly, so it is shown when it moves. */
 function drawTracingStar(slide: Slide, line: Line, progress: number, colour: string, moving: number): string {
   const waits = moving < 0
   if (moving < 0 && (slide.head === false || moving < -waitOf(slide))) return ''
@@ -50,7 +50,7 @@ function drawTracingStar(slide: Slide, line: Line, progress: number, colour: str
   return drawStar(place, waits ? 9 : 13, colour, place.angle)
 }
 
-/** The shortest wait of the paths: from then on the head is gone and its stars stand ready. */
+/** The shortest wait of the paths: after it the head is gone and its stars stand ready. */
 function waitOf({ paths }: Slide): number {
   return Math.min(...paths.map(({ wait }) => wait))
 }

@@ -4,9 +4,9 @@ import { countNotes, endOf, type PlacedNote } from './notes.ts'
 import { BRACKETS, createScanner, type Scanner, type Stray } from './scanner.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
 
-/** What the body of a chart says. */
+/** The contents of the body of a chart. */
 export interface ChartBody {
-  /** In the order of their times; those of one moment in the order of the text. */
+  /** The notes by time; notes of one moment in the order of the text. */
   readonly notes: readonly PlacedNote[]
   /** The first tempo. */
   readonly bpm: number
@@ -14,21 +14,21 @@ export interface ChartBody {
   readonly duration: number
 }
 
-/** Something wrong at an offset of the file. */
+/** A fault at an offset of the file. */
 export interface Fault {
   readonly offset: number
   readonly problem: string
-  /** An error leaves no chart; behind a warning the chart is read on. */
+  /** An error leaves no chart. After a warning the rest of the chart is read. */
   readonly severity: 'error' | 'warning'
 }
 
-/** Most that is judged in one chart. The largest real ones have about 3000. */
+/** The most judgements in one chart. The largest real charts have about 3000. */
 const MAX_NOTES = 20_000
-/** Further ones would mostly follow from these. */
+/** The most warnings: further ones would mostly follow from these. */
 const MAX_WARNINGS = 50
-/** Longest stray text that is shown. */
+/** The longest stray text that is shown. */
 const MAX_SHOWN = 20
-/** Between two notes that a backtick parts, in seconds. */
+/** The time between two notes with a backtick between them, in seconds. */
 const PSEUDO_EACH_S = 0.001
 const NOT_YET = Number.POSITIVE_INFINITY
 
@@ -36,7 +36,7 @@ const BPM = new RegExp(BRACKETS.round, 'y')
 const DIVISOR = new RegExp(BRACKETS.curly, 'y')
 const SCROLL = new RegExp(BRACKETS.scroll, 'y')
 const DIRECTIVE = new RegExp([BRACKETS.round, BRACKETS.curly, BRACKETS.scroll].join('|'), 'y')
-/** `E1` to `E8` are sensors. An E between commas, and one that goes on like a sensor or a chart, is a slip. */
+/** `E1` to `E8` are sensors. An E between commas, and one that continues like a sensor or a chart, is a mistake. */
 const END = /E(?![0-9,({<]|[hf]*[/`[]|[hf]+,)/y
 const TAPS = /[1-8]{2,}/y
 const SQUARE = new RegExp(BRACKETS.square, 'y')
@@ -53,13 +53,13 @@ interface Reading {
   judged: number
   /** Whether this comma has its notes already. */
   filled: boolean
-  /** Offset in the file where reading ended before the text did. */
+  /** The offset in the file at which reading ended before the end of the text. */
   end: number
 }
 
 /**
- * Reads the value of an `inote_x`. Never throws. A text that is no part of the notation costs its own note at most. It
- * is reported as a warning, and reading goes on behind it, so that the times of later notes stay right.
+ * Reads the value of an `inote_x`. Never throws. A text that is no part of the notation spoils its own note at most. It
+ * is reported as a warning, and reading continues after it, so that the times of later notes stay right.
  * @param start offset of the text in its file
  */
 export function parseBody(text: string, start: number): { chart: ChartBody; faults: readonly Fault[] } {
@@ -97,7 +97,7 @@ function strayProblem({ text }: Stray): string {
   return `${JSON.stringify(shown)} is no part of the notation`
 }
 
-/** Errors, and the first warnings, in the order of the text. */
+/** All errors, and the first warnings, in the order of the text. */
 function firstFaults(faults: readonly Fault[]): Fault[] {
   const warnings = faults.filter((fault) => !isError(fault)).toSorted((a, b) => a.offset - b.offset)
   const more = warnings[MAX_WARNINGS]
@@ -119,13 +119,13 @@ function readNext(reading: Reading): void {
   else setScroll(reading)
 }
 
-/** The chart cannot be shown. */
+/** Reports a fault that makes the chart unusable. */
 function fail(reading: Reading, offset: number, problem: string): void {
   reading.faults.push({ offset, problem, severity: 'error' })
   reading.end = offset
 }
 
-/** What comes behind the end is not read; behind anything else that looks like it the chart goes on. */
+/** Whether the chart ends here. Text after its end is not read; after anything else like an end the chart continues. */
 function atEnd(scanner: Scanner): boolean {
   return scanner.sees(END) && scanner.isLastOfPiece
 }
@@ -170,8 +170,8 @@ const PLAIN = new RegExp(`^()(${NUMBER})$`)
 const HASHED = new RegExp(`^(#?)(${NUMBER})$`)
 
 /**
- * A number in brackets, which is above zero, and what stands before it. Between its digits everything else is passed over.
- * `undefined` if there is none: then what was before stays in force.
+ * A number above zero in brackets, and the text before it. Between its digits everything else is skipped. `undefined`
+ * without a valid number: then the former value stays in force.
  */
 function directive({ scanner, warn }: Reading, bracket: RegExp, form: RegExp, expected: string) {
   const { offset } = scanner
@@ -187,7 +187,7 @@ function directive({ scanner, warn }: Reading, bracket: RegExp, form: RegExp, ex
   return undefined
 }
 
-/** All notes of one comma: groups of notes that start together, with a millisecond between the groups. */
+/** Reads all notes of one comma: groups of notes that start together, with a millisecond between the groups. */
 function readMoment(reading: Reading): void {
   const { scanner, timeline, warn } = reading
   const { offset } = scanner
@@ -206,7 +206,7 @@ function readMoment(reading: Reading): void {
   } while (reading.end === NOT_YET && scanner.take('`'))
 }
 
-/** Why no note can be at this moment. */
+/** The reason why no note can be at this moment. */
 function momentProblem(bpm: number, start: number): string | null {
   if (bpm === 0) return 'a note before the first tempo; a chart begins with one, such as (120)'
   return start > MAX_SECONDS ? 'a note later than an hour' : null
@@ -230,7 +230,7 @@ function addGroup(reading: Reading, time: number): void {
   else for (const note of notes) reading.notes.push({ note, scroll })
 }
 
-/** One note, several taps that are written together, or nothing if no note can be read. */
+/** Reads one note or several joined taps; nothing if no note can be read. */
 function readPart(scanner: Scanner, moment: Moment): SoloNote[] {
   if (!scanner.sees(NOTE_START)) {
     moment.warn(scanner.offset, `expected a note (1 to 8, A1 to E8 or C) but found ${found(scanner)}`)
@@ -251,19 +251,19 @@ function readPart(scanner: Scanner, moment: Moment): SoloNote[] {
   }
 }
 
-/** Goes to the end of this part, or to the first place where the sticky expression matches. */
+/** Skips to the end of this part, or to the first place where the sticky expression matches. */
 function passOver(scanner: Scanner, until?: RegExp): void {
   while (!atBoundary(scanner) && !(until !== undefined && scanner.sees(until))) {
     if (scanner.match(SQUARE) === null) scanner.next()
   }
 }
 
-/** At the end of what can belong to one note. */
+/** Whether the text that can belong to one note ends here. */
 function atBoundary(scanner: Scanner): boolean {
   return scanner.done || scanner.sees(SEPARATOR) || scanner.sees(DIRECTIVE) || atEnd(scanner)
 }
 
-/** `each` stands where the API has it: behind what the note itself says, and before its looks and paths. */
+/** `each` has its place as in the API: after the note's own members, and before its looks and paths. */
 function together(solo: SoloNote, each: boolean): PlacedNote['note'] {
   if (solo.type === 'slide') {
     const { look, paths, ...rest } = solo

@@ -1,14 +1,14 @@
-/** How long a hold is held or a star moves. */
+/** The duration of a hold, or of a star's movement. */
 export interface Duration {
-  /** Of a slide, before its star moves; for a hold it means nothing. */
+  /** The wait of a slide before its star moves. It has no meaning for a hold. */
   readonly wait: number
   readonly seconds: number
 }
 
-/** Longest chart, wait and duration, in seconds. */
+/** The longest chart, wait and duration, in seconds. */
 export const MAX_SECONDS = 3600
 
-/** A number as charts write it. */
+/** A number in the notation of charts. */
 export const NUMBER = String.raw`\d{1,9}(?:\.\d{1,15})?|\.\d{1,15}`
 
 /** `wait##`, `bpm#` or `#`, and then a share of a whole note (`n:k`) or seconds. */
@@ -22,10 +22,10 @@ export function noteLength(bpm: number, n: number, k: number): number {
 }
 
 /**
- * Reads what stands between brackets: `[n:k]`, `[#s]`, `[bpm#n:k]`, and of slides alone `[bpm#s]`, `[wait##s]`,
- * `[wait##n:k]` and `[wait##bpm#n:k]`. A slide waits one beat if nothing else is said: of the bpm in the brackets, or
- * of the chart.
- * @returns what is wrong with it as a sentence, if it is wrong
+ * Reads the text between brackets: `[n:k]`, `[#s]`, `[bpm#n:k]`, and for slides also `[bpm#s]`, `[wait##s]`,
+ * `[wait##n:k]` and `[wait##bpm#n:k]`. Without another wait a slide waits one beat of the bpm in the brackets, or of
+ * the chart.
+ * @returns the fault as a sentence if the text is wrong
  */
 export function parseDuration(text: string, chartBpm: number, of: 'hold' | 'slide'): Duration | string {
   const { wait, bpm, hash, n, k, s } = FORM.exec(text)?.groups ?? {}

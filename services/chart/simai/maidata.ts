@@ -5,23 +5,23 @@ import { createLocator, type Problem } from './problem.ts'
 export interface Maidata {
   readonly title: string
   readonly artist: string
-  /** Those without an error. */
+  /** The charts without an error. */
   readonly charts: readonly SimaiChart[]
-  /** Why charts are missing, in the order of the file; one of the file's head leaves no chart. */
+  /** The reasons why charts are missing, in the order of the file. An error in the file's head leaves no chart. */
   readonly errors: readonly Problem[]
-  /** What was passed over or read as something else, in the order of the file; also of charts that are missing. */
+  /** Parts that were skipped or read differently, in the order of the file; also of missing charts. */
   readonly warnings: readonly Problem[]
 }
 
 export interface SimaiChart extends ChartBody {
   /** 1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 ORIGINAL or utage. */
   readonly difficulty: number
-  /** As displayed, such as `13+`; empty if the file does not say it. */
+  /** The level as it is displayed, such as `13+`; empty if the file does not have it. */
   readonly level: string
   readonly designer: string
-  /** From the start of the music to the start of the chart, in seconds. */
+  /** The time from the start of the music to the start of the chart, in seconds. */
   readonly first: number
-  /** Of the file's head and of this chart. */
+  /** The warnings of the file's head and of this chart. */
   readonly warnings: readonly Problem[]
 }
 
@@ -30,13 +30,13 @@ const DIFFICULTIES = [1, 2, 3, 4, 5, 6, 7]
 /** The value of one `&key=`. */
 interface Block {
   readonly value: string
-  /** Of the value in the file. */
+  /** The offset of the value in the file. */
   readonly offset: number
 }
 
 /**
  * Reads a file. Never throws; all problems are reported at once. A key with `_x` is for difficulty x and beats the one
- * without. Keys that mean nothing here are passed over, as players do.
+ * without. Keys without a meaning here are skipped, as players do.
  */
 export function parseMaidata(text: string): Maidata {
   const head: Fault[] = []
@@ -69,7 +69,7 @@ export function parseMaidata(text: string): Maidata {
 
 /**
  * A block begins with `&key=` at the beginning of a line and ends where the next one begins. Any other line with an & at its
- * beginning is part of a chart, if it is odd, and means nothing elsewhere.
+ * beginning belongs to a chart, though it is odd, and has no meaning elsewhere.
  */
 function readBlocks(text: string, faults: Fault[]): Map<string, Block> {
   const blocks = new Map<string, Block>()
@@ -103,7 +103,7 @@ function checkPreamble(text: string, warn: (offset: number, problem: string) => 
   }
 }
 
-/** A value of one line; lines that are comments are none of it. */
+/** A value of one line, without lines that are comments. */
 function lineOf(blocks: ReadonlyMap<string, Block>, key: string): string {
   const lines = blocks.get(key)?.value.split(/\r\n|\r|\n/) ?? []
   const content = lines.filter((line) => !line.trimStart().startsWith('||')).map((line) => line.trim())
@@ -121,7 +121,7 @@ function checkFirst(blocks: ReadonlyMap<string, Block>, key: string, faults: Fau
   faults.push({ offset, problem: '&first= is a number of seconds such as 1.234; read as 0', severity: 'warning' })
 }
 
-/** None where the file has no such chart. */
+/** Nothing if the file has no such chart. */
 function readChart(blocks: ReadonlyMap<string, Block>, difficulty: number) {
   const body = blocks.get(`inote_${difficulty}`)
   if (body === undefined || body.value.trim() === '') return []

@@ -3,11 +3,11 @@ import type { Note, Path, Segment, Shape } from './notes.ts'
 import { BRACKETS, type Scanner } from './scanner.ts'
 import { SHAPES, shapeProblem } from './shapes.ts'
 
-/** When a note starts, in seconds, and the tempo that its durations are written in. */
+/** The time at which a note starts, in seconds, and the tempo of its durations. */
 export interface Moment {
   readonly time: number
   readonly bpm: number
-  /** Reports what is wrong with a note that can be read all the same. */
+  /** Reports a fault of a note that can be read all the same. */
   warn(offset: number, problem: string): void
 }
 
@@ -25,10 +25,10 @@ export class NoteProblem extends Error {
   }
 }
 
-/** Far more than anybody could play; keeps one note small. */
+/** Far more paths than anybody could play. The bound keeps one note small. */
 const MAX_PATHS = 32
 const MAX_SEGMENTS = 32
-/** A hold or touch hold without a duration is over at once: a note of 1/1280. */
+/** A hold or touch hold without a duration ends at once: it is a note of 1/1280. */
 const SHORTEST = 1280
 
 export const NOTE_START = /[1-8C]|[ABDE][1-8]/y
@@ -69,7 +69,7 @@ function readTouch(scanner: Scanner, moment: Moment, position: string): SoloNote
   return { time, type: 'touchHold', position, duration: seconds, firework: marks.has('f') || late }
 }
 
-/** The number of a C means nothing, and only 1 and 2 are part of the notation. */
+/** The number of a C has no meaning, and only 1 and 2 are part of the notation. */
 function sensorOf(sensor: string, offset: number, { warn }: Moment): string {
   if (!sensor.startsWith('C')) return sensor
   if (!/^C[12]?$/.test(sensor)) warn(offset, `a C has no number but 1 or 2; ${sensor} is read as C`)
@@ -183,7 +183,7 @@ function readEnd(scanner: Scanner): string {
   return end
 }
 
-/** A chain has one duration at its end, or one for each slide; the first says how long the star waits. */
+/** A chain has one duration at its end, or one for each slide. The first one gives the wait of the star. */
 function pathOf(stretches: readonly Stretch[], isBreak: boolean, offset: number): Path {
   const durations = stretches.flatMap(({ duration }) => duration ?? [])
   const last = stretches.at(-1)
@@ -216,7 +216,7 @@ function readShape(scanner: Scanner, how: 'peek' | 'take'): Shape | undefined {
   return shape
 }
 
-/** `undefined` if no bracket comes. @throws NoteProblem */
+/** `undefined` without a bracket. @throws NoteProblem */
 function readDuration(scanner: Scanner, { bpm, warn }: Moment, of: 'hold' | 'slide'): Duration | undefined {
   const { offset } = scanner
   const inside = scanner.match(DURATION)?.[1]
@@ -233,7 +233,7 @@ function readDuration(scanner: Scanner, { bpm, warn }: Moment, of: 'hold' | 'sli
   return guessed
 }
 
-/** Single characters, and `$$`. */
+/** The marks: single characters, and `$$`. */
 type Marks = ReadonlySet<string>
 
 function readMarks(scanner: Scanner, pattern: RegExp, { warn }: Moment): Marks {

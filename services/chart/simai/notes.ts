@@ -1,4 +1,4 @@
-/** The notes of a chart, member by member as the API shows them. Times and durations are seconds from the chart's start. */
+/** The notes of a chart, with the members that the API shows. Times and durations are seconds from the chart's start. */
 
 export type Shape = '-' | '^' | '<' | '>' | 'v' | 'V' | 'p' | 'q' | 'pp' | 'qq' | 's' | 'z' | 'w'
 
@@ -14,7 +14,7 @@ export interface Tap extends Timed {
   readonly ex: boolean
   /** Another note starts at the same moment. */
   readonly each: boolean
-  /** Only where the tap looks like the star of a slide. */
+  /** Set only if the tap looks like the star of a slide. */
   readonly star?: 'still' | 'rotating'
 }
 
@@ -30,26 +30,26 @@ export interface Hold extends Timed {
 /** One stretch of a path. */
 export interface Segment {
   readonly shape: Shape
-  /** Where a `V` turns. */
+  /** The button at which a `V` turns. */
   readonly via?: string
   readonly end: string
-  /** Only where the stretches of a path have durations of their own; else the star keeps one speed. */
+  /** Set only if the stretches of a path have their own durations. Otherwise the star keeps one speed. */
   readonly duration?: number
 }
 
-/** What one star follows. */
+/** The path of one star. */
 export interface Path {
-  /** The shape; those of a chain one after the other, such as `-q-`. */
+  /** The shape. Those of a chain follow one another, such as `-q-`. */
   readonly shape: string
-  /** Where a single `V` turns. */
+  /** The button at which a single `V` turns. */
   readonly via?: string
   readonly end: string
-  /** From the note's time until the star moves. */
+  /** The time from the note to the movement of the star. */
   readonly wait: number
-  /** Of the star's movement, over the whole path. */
+  /** The duration of the star's movement, over the whole path. */
   readonly duration: number
   readonly break: boolean
-  /** Only of a chain. */
+  /** Set only for a chain. */
   readonly segments?: readonly Segment[]
 }
 
@@ -58,11 +58,11 @@ export interface Slide extends Timed {
   readonly position: string
   /** Whether there is a note to be tapped at its start. */
   readonly head: boolean
-  /** Of the head. */
+  /** Whether the head is a break. */
   readonly break: boolean
   readonly ex: boolean
   readonly each: boolean
-  /** Only where the head looks like an ordinary tap (`tap`), or like a rotating star. */
+  /** Set only if the head looks like an ordinary tap (`tap`), or like a rotating star. */
   readonly look?: 'tap' | 'rotating'
   readonly paths: readonly Path[]
 }
@@ -85,7 +85,7 @@ export interface TouchHold extends Timed {
 
 export type Note = Tap | Hold | Slide | Touch | TouchHold
 
-/** A note and how fast it approaches: 1 is the usual speed. */
+/** A note with its speed: 1 is the usual speed. */
 export interface PlacedNote {
   readonly note: Note
   readonly scroll: number
@@ -101,8 +101,8 @@ export interface NoteCounts {
 }
 
 /**
- * Counts what is judged, as the score does. A slide is its head (a tap or a break; nothing if it has none) and one
- * slide or break for each path. A touch hold is a hold. A break hold is a break.
+ * Counts judgements, as the score does. A slide is its head (a tap or a break; nothing if it has none) and one slide or
+ * break for each path. A touch hold is a hold. A break hold is a break.
  */
 export function countNotes(notes: Iterable<Note>): NoteCounts {
   const counts = { tap: 0, hold: 0, slide: 0, touch: 0, break: 0 }
@@ -112,7 +112,7 @@ export function countNotes(notes: Iterable<Note>): NoteCounts {
 
 type Judged = Exclude<keyof NoteCounts, 'total'>
 
-/** What is judged of one note, in the order in which it comes. */
+/** The judgements of one note, in their order. */
 export function judgedAs(note: Note): Judged[] {
   if (note.type === 'touch') return ['touch']
   if (note.type === 'touchHold') return ['hold']
@@ -121,7 +121,7 @@ export function judgedAs(note: Note): Judged[] {
   return [...head, ...note.paths.map((path): Judged => (path.break ? 'break' : 'slide'))]
 }
 
-/** When nothing of the note is left to do. */
+/** The time at which the note is over. */
 export function endOf(note: Note): number {
   if (note.type === 'hold' || note.type === 'touchHold') return note.time + note.duration
   if (note.type !== 'slide') return note.time

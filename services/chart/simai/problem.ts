@@ -1,4 +1,4 @@
-/** What is wrong with a chart, and where: lines and columns of the file count from 1, columns in UTF-16 code units. */
+/** A problem of a chart and its place: lines and columns of the file count from 1, columns in UTF-16 code units. */
 export interface Problem {
   readonly line: number
   readonly column: number

@@ -1,24 +1,24 @@
-/** Reads the text of a chart, in which white space and comments mean nothing. */
+/** Reads the text of a chart, in which white space and comments have no meaning. */
 export interface Scanner {
   /** The next character; empty at the end. */
   peek(ahead?: number): string
   next(): string
-  /** Takes the text where it comes next. */
+  /** Takes the text if it comes next. */
   take(text: string): boolean
-  /** Takes what matches here, which may be nothing; the expression has to be sticky. */
+  /** Takes the text that matches here, which may be empty. The expression has to be sticky. */
   match(pattern: RegExp): RegExpExecArray | null
   /** Whether the expression, which has to be sticky, matches here. Takes nothing. */
   sees(pattern: RegExp): boolean
-  /** Whether the next character has a gap, such as the end of its line, or nothing behind it. */
+  /** Whether a gap, such as the end of its line, or nothing follows the next character. */
   readonly isLastOfPiece: boolean
   readonly done: boolean
-  /** Of the next character in the file; at the end, the one behind the last. */
+  /** The place of the next character in the file; at the end, the place after the last one. */
   readonly offset: number
-  /** What was passed over because it is no part of the notation, in the order of the text. */
+  /** Texts that were skipped because they are no part of the notation, in the order of the text. */
   readonly strays: readonly Stray[]
 }
 
-/** Text of a chart that is no part of the notation where it stands. */
+/** Text of a chart that is no part of the notation at its place. */
 export interface Stray {
   readonly offset: number
   readonly text: string
@@ -59,7 +59,7 @@ export function createScanner(text: string, start: number): Scanner {
   }
 }
 
-/** In brackets stand numbers, which mean nothing elsewhere. No bracket holds another, a comma, / or a backtick. */
+/** Numbers stand in brackets, and have no meaning elsewhere. No bracket holds another, a comma, / or a backtick. */
 const INSIDE = '[^()[\\]{}<>,/`]*'
 export const BRACKETS = {
   round: `\\((${INSIDE})\\)`,
@@ -75,11 +75,11 @@ const OUTSIDE = new RegExp(`${Object.values(BRACKETS).join('|')}|(?<stray>[#:.HS
 
 interface Text {
   readonly code: string
-  /** Where each character of the code stood. */
+  /** The place of each character of the code. */
   readonly offsets: Uint32Array
 }
 
-/** The text without white space, comments and what is no part of the notation. */
+/** The text without white space, comments and everything that is no part of the notation. */
 function compact(text: string): Text & { strays: Stray[] } {
   const strays: Stray[] = []
   const offsets = new Uint32Array(text.length)
@@ -96,7 +96,7 @@ function compact(text: string): Text & { strays: Stray[] } {
   return withoutLoose({ code, offsets }, strays)
 }
 
-/** Neighbours are one. */
+/** Joins strays that are neighbours. */
 function addStray(strays: Stray[], stray: Stray): void {
   const last = strays.at(-1)
   if (last !== undefined && last.offset + last.text.length === stray.offset) {
@@ -104,7 +104,7 @@ function addStray(strays: Stray[], stray: Stray): void {
   } else strays.push(stray)
 }
 
-/** Takes out the characters that belong in brackets and stand outside. */
+/** Removes characters that belong in brackets and stand outside. */
 function withoutLoose({ code, offsets }: Text, strays: Stray[]): Text & { strays: Stray[] } {
   const kept = new Uint32Array(code.length)
   let rest = ''

@@ -1,15 +1,15 @@
 import type { Shape } from './notes.ts'
 
-/** Longer names first. */
+/** Longer names come first. */
 export const SHAPES: readonly Shape[] = ['pp', 'qq', '-', '^', '<', '>', 'v', 'V', 'p', 'q', 's', 'z', 'w']
 
-/** Buttons between two, the shorter way round: 0 to 4. */
+/** The number of steps between two buttons, the shorter way round: 0 to 4. */
 function apart(a: string, b: string): number {
   const steps = Math.abs(Number(a) - Number(b))
   return Math.min(steps, 8 - steps)
 }
 
-/** Why no slide of the shape leads from `start` to `end`; `null` if one does. */
+/** The reason why no slide of the shape leads from `start` to `end`; `null` if one does. */
 export function shapeProblem(shape: Shape, start: string, end: string, via: string | undefined): string | null {
   const distance = apart(start, end)
   switch (shape) {
@@ -36,7 +36,7 @@ function grandVProblem(start: string, via: string, end: string): string | null {
   return null
 }
 
-/** Whether an arc runs clockwise: `>` is to the right at the upper buttons and to the left at the lower ones. */
+/** Whether an arc runs clockwise: `>` goes to the right at the upper buttons and to the left at the lower ones. */
 export function isClockwise(shape: '^' | '<' | '>', start: string, end: string): boolean {
   if (shape === '^') return (Number(end) - Number(start) + 8) % 8 < 4
   const upper = '7812'.includes(start)

@@ -1,35 +1,35 @@
-/** Where the commas of a chart are in time, in seconds from its start. */
+/** The times of a chart's commas, in seconds from its start. */
 export interface Timeline {
-  /** 0 before the chart has said one. */
+  /** 0 before the chart has set one. */
   readonly bpm: number
   /** @param bpm above 0 */
   tempo(bpm: number): void
-  /** A comma lasts 1/n of a whole note. @param n above 0 */
+  /** Sets the length of a comma to 1/n of a whole note. @param n above 0 */
   divide(n: number): void
-  /** A comma lasts so many seconds, whatever the tempo. */
+  /** Sets the length of a comma to so many seconds, at any tempo. */
   every(seconds: number): void
-  /** One comma. */
+  /** Goes on by one comma. */
   step(): void
   now(): number
 }
 
 /** A whole note has four beats. */
 const WHOLE_NOTE_S = 4 * 60
-/** What a comma is before the chart says it. */
+/** The length of a comma before the chart sets one. */
 const QUARTER = 4
 /** Keeps the count of units below 2^53, so that it stays exact. */
 const MAX_UNITS_PER_WHOLE = 2 ** 20
 
 /**
- * Commas are counted, not added up. While the tempo lasts, the position is a whole number of units, which are a fixed part
- * of a whole note. One product and one division turn it into seconds. Only stretches of different tempo are added, with the
- * rounding error of each sum kept (Neumaier). So the error is that of a few roundings after ten thousand commas as after one.
+ * Commas are counted, not added up. As long as the tempo lasts, the position is a whole number of units, which are a fixed
+ * part of a whole note. One product and one division convert it to seconds. Only stretches of different tempo are added, with
+ * the rounding error of each sum kept (Neumaier). So the error stays that of a few roundings.
  */
 export function createTimeline(): Timeline {
   const passed = createSum()
   let bpm = 0
   let divisor = QUARTER
-  /** Of a comma; `null` while the tempo decides. */
+  /** The length of a comma; `null` while the tempo decides. */
   let fixed: number | null = null
   let units = 0
   let unitsPerWhole = QUARTER

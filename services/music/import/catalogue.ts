@@ -5,10 +5,10 @@ import { fishSong, songOfFish } from './fish.ts'
 import { lxnsSong, lxnsVersions, newestVersion, songsOfLxns } from './lxns.ts'
 import { type Place, placeText, type Read, readAt } from './place.ts'
 
-/** What a list of songs does not say of the rating. */
+/** Facts about the rating that a list of songs does not have. */
 export interface ImportOptions {
   readonly allPerfect: number
-  /** Empty: as the list says. */
+  /** Empty: the list decides. */
   readonly newVersions: readonly string[]
 }
 
@@ -27,12 +27,12 @@ interface Found {
 
 interface List {
   readonly found: readonly Read<Found>[]
-  /** The versions that are new where the command does not say it; `null` if each song says it of itself. */
+  /** The versions that are new if the command does not tell; `null` if each song tells it. */
   newVersions(songs: readonly SongInput[]): string[] | null
 }
 
 /**
- * Makes a catalogue of a list of songs that a public platform gives: `music_data` of Diving-Fish or `song/list` of LXNS.
+ * Makes a catalogue from a list of songs of a public platform: `music_data` of Diving-Fish or `song/list` of LXNS.
  * @throws Error with one line for each value that cannot be read, at its place in the file
  */
 export async function importCatalogue(file: string, options: ImportOptions): Promise<Imported> {
@@ -65,7 +65,7 @@ async function parseFile(file: string): Promise<unknown> {
 
 const songList = z.object({ songs: z.array(z.unknown()).min(1), versions: lxnsVersions })
 
-/** Which of the two it is, is seen by its form. */
+/** The form of the content tells which of the two it is. */
 function listOf(content: unknown, file: string): List {
   if (Array.isArray(content) && content.length > 0) {
     return { found: content.map((each, index) => fishAt(each, [index])), newVersions: () => null }
@@ -94,7 +94,7 @@ function lxnsAt(content: unknown, place: Place, versions: z.output<typeof lxnsVe
   })
 }
 
-/** A song that the catalogue can hold, and that no other one of the list is. */
+/** A song that the catalogue can hold, and that the list does not have twice. */
 function soundSong({ place, song: found }: Found, places: Map<number, Place>): Read<SongInput> {
   const read = readAt(song, found, place)
   if ('problems' in read) return read

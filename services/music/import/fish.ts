@@ -3,7 +3,7 @@ import type { SongInput } from '../catalogue-file.ts'
 import { fromFish, kindOf } from '../ids.ts'
 import { addNotes, type Notes } from './notes.ts'
 
-/** `music_data` of Diving-Fish: an array of songs, in which a DX song stands by itself, with its own id. */
+/** `music_data` of Diving-Fish: an array of songs. A DX song is an entry of its own, with its own id. */
 
 const chart = z.object({
   /** Tap, hold, slide, touch and break; standard charts have no touch. */
@@ -49,7 +49,7 @@ function problemOf(song: FishSong): { path: PropertyKey[]; message: string } | n
   }
   const most = kind === 'utage' ? 2 : 5
   if (charts.length > most) return { path: ['charts'], message: `expected at most ${most} charts of this song` }
-  // Four numbers of a DX chart would leave open which of the five is missing.
+  // With four numbers for a DX chart it would be unknown which of the five is missing.
   const length = { standard: 4, dx: 5, utage: null }[kind]
   const odd = length === null ? -1 : charts.findIndex(({ notes }) => notes.length !== length)
   return odd < 0 ? null : { path: ['charts', odd, 'notes'], message: `expected ${length} numbers of this song` }

@@ -15,7 +15,7 @@ const chart = z.object({
   level_value: z.number(),
   note_designer: z.string(),
   version: z.int(),
-  /** A buddy utage has those of each player. */
+  /** A buddy utage has the notes of each player. */
   notes: z.union([notes, z.object({ left: notes, right: notes })], { error: NO_NOTES }),
 })
 type LxnsChart = z.output<typeof chart>
@@ -35,7 +35,7 @@ type LxnsSong = z.output<typeof lxnsSong>
 export const lxnsVersions = z.array(z.object({ title: z.string(), version: z.int() })).default([])
 type Versions = z.output<typeof lxnsVersions>
 
-/** The songs of one entry: standard, DX and utage are songs by themselves in the game. */
+/** The songs of one entry: in the game standard, DX and utage are songs of their own. */
 export function songsOfLxns(song: LxnsSong, versions: Versions): { kind: Kind; song: SongInput }[] {
   return (['standard', 'dx', 'utage'] as const).flatMap((kind) => {
     const those = song.difficulties[kind] ?? []

@@ -7,7 +7,7 @@ export interface Notes {
   readonly break: number
 }
 
-/** What both players of a buddy chart have together; of one chart, its own notes. */
+/** The sum of the notes of both players of a buddy chart; for one chart, its own notes. */
 export function addNotes(all: readonly Notes[]): Notes & { readonly total: number } {
   const sum = (kind: keyof Notes) => all.reduce((total, notes) => total + notes[kind], 0)
   const notes = { tap: sum('tap'), hold: sum('hold'), slide: sum('slide'), touch: sum('touch'), break: sum('break') }

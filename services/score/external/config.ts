@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 
-/** Where and how the external platforms are asked, as operators write it; see config/score/external.json. */
+/** The settings of the external platforms, as operators write them; see config/score/external.json. */
 
 const DURATIONS: Units = { ms: 1, s: 1000, m: 60_000 }
 const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }
@@ -29,7 +29,7 @@ const duration = (example: string) => quantity(DURATIONS, ['1ms', '10m'], exampl
 
 const BASE_URL = 'expected an http or https URL without user, query or fragment, like https://example.com/api'
 
-/** Comes without a slash at its end. */
+/** Without a slash at its end. */
 const baseUrl = z
   .string({ error: BASE_URL })
   .refine(isBaseUrl, { error: BASE_URL })
@@ -44,26 +44,26 @@ function platform(batch: number) {
   const expected = 'expected a whole number from 0 (all in one request) to 10000'
   return z.strictObject({
     base_url: baseUrl,
-    /** Most records in one request of a push; 0 sends all of them in one. */
+    /** The most records in one request of a push; 0 sends all of them in one. */
     batch: z.int({ error: expected }).min(0, { error: expected }).max(10_000, { error: expected }).default(batch),
   })
 }
 
-/** A platform that is left out is not asked: its endpoint responds with capability_missing. */
+/** A platform that is left out is not used: its endpoint responds with capability_missing. */
 const externalFile = z.strictObject({
   lxns: platform(500).optional(),
   fish: platform(0).optional(),
-  /** Until a connection is made, TLS included. */
+  /** The time to connect, TLS included. */
   connect_timeout: duration('5s').prefault('5s'),
-  /** Between two signs of life on a connection. */
+  /** The longest silence on a connection. */
   read_timeout: duration('30s').prefault('30s'),
-  /** For everything that one update asks of a platform. */
+  /** The time for all requests of one update to a platform. */
   total_timeout: duration('60s').prefault('60s'),
-  /** Largest body of one response. */
+  /** The largest body of one response. */
   max_response: quantity(SIZES, ['1KiB', '256MiB'], '16MiB').prefault('16MiB'),
 })
 
-/** As a file holds it. */
+/** The form of a file. */
 export type ExternalConfig = z.input<typeof externalFile>
 /** Durations in milliseconds, sizes in bytes. */
 export type External = z.output<typeof externalFile>

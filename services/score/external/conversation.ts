@@ -6,7 +6,7 @@ import type { External } from './config.ts'
 import { exchange, type Failure, type Limits, type Outgoing, type Reply, TooSlow } from './http.ts'
 import type { Ask, Platform } from './platform.ts'
 
-/** What one update asks of a platform, all of it within one total timeout. */
+/** The requests of one update to a platform, all of them within one total timeout. */
 export interface Conversation {
   readonly ask: Ask
   end(): void
@@ -16,7 +16,7 @@ export interface ConversationOptions {
   readonly platform: Platform
   readonly baseUrl: string
   readonly external: External
-  /** Goes into the header of requests and nowhere else: it is taken out of what the platform says. */
+  /** Used only in the header of requests, and removed from the platform's messages. */
   readonly token: string
   /** Tells that the client has left. */
   readonly signal: AbortSignal
@@ -62,15 +62,15 @@ const BEARER = /^Bearer +(?=\S+$)/i
 interface Credential {
   readonly header: string
   readonly value: string
-  /** What of it must not be repeated. */
+  /** The part of it that must not be repeated. */
   readonly secret: string
   readonly isAccessToken: boolean
 }
 
 /**
- * How a platform takes a credential. The access token of an application (OAuth, RFC 6750) goes as `Authorization:
- * Bearer`. What the user made himself goes into the platform's own header. An access token is a JWT, or begins with
- * `Bearer` in the body.
+ * The form in which a platform accepts a credential. The access token of an application (OAuth, RFC 6750) goes as
+ * `Authorization: Bearer`. A token that the user made goes into the platform's own header. An access token is a JWT, or
+ * begins with `Bearer` in the body.
  */
 function credentialOf({ tokenHeader }: Platform, token: string): Credential {
   const secret = token.replace(BEARER, '')
@@ -78,14 +78,14 @@ function credentialOf({ tokenHeader }: Platform, token: string): Credential {
   return { header: 'Authorization', value: `Bearer ${secret}`, secret, isAccessToken: true }
 }
 
-/** A read that found no connection is tried once more; what writes is never repeated. */
+/** A read that found no connection is tried once more. A write is never repeated. */
 async function exchangePatiently(outgoing: Outgoing, limits: Limits, signal: AbortSignal): Promise<Reply | Failure> {
   const reply = await exchange(outgoing, limits, signal)
   const isWorthAnother = outgoing.method === 'GET' && 'failed' in reply && reply.failed === 'connection'
   return isWorthAnother ? exchange(outgoing, limits, signal) : reply
 }
 
-/** By the kind of failure. */
+/** The codes by kind of failure. */
 const FAILURES: Readonly<Record<Failure['failed'], ExternalCode>> = {
   connection: 'external_unavailable',
   response: 'external_unavailable',
@@ -104,14 +104,14 @@ interface Declined {
   readonly message: string
 }
 
-/** By the response of the platform; the first row that fits holds. */
+/** The codes by the response of the platform. The first row that fits is used. */
 const DECLINES: readonly (readonly [error: ExternalCode, fits: (declined: Declined) => boolean])[] = [
   ['external_rate_limited', ({ status }) => status === 429],
   // RFC 6750, 3.1.
   ['external_auth_failed', ({ credential, status }) => credential.isAccessToken && status === 401],
   ['external_auth_failed', ({ platform, status, message }) => platform.isBadToken(status, message)],
   ['external_rejected', ({ status }) => status >= 400 && status <= 499],
-  // A redirect too: following it would carry the token to where no configuration sends it.
+  // Also for a redirect: following it would send the token to an address that is not configured.
   ['external_unavailable', () => true],
 ]
 
@@ -147,7 +147,7 @@ function trouble(error: ExternalCode, { title }: Platform): Refusal {
 /** Achievements come out as they were written. */
 const EXACT = new Set(['achievements'])
 
-/** `undefined` for what is no JSON. */
+/** `undefined` if the body is no JSON. */
 function jsonOf(body: Buffer): unknown {
   try {
     return parseBody(body, EXACT)
@@ -157,12 +157,12 @@ function jsonOf(body: Buffer): unknown {
 }
 
 const MAX_MESSAGE = 200
-/** Bytes of a response in which words are looked for. */
+/** A response of more bytes is not searched for a message. */
 const MAX_WORDS = 64 * 1024
 
 const withMessage = z.object({ message: z.string().optional(), msg: z.string().optional() }).catch({})
 
-/** What the platform says in its own words; empty if it says nothing that we can read, or a book. */
+/** The platform's own message; empty if there is none, or the response is too long. */
 function wordsOf(body: Buffer): string {
   if (body.length > MAX_WORDS) return ''
   const { message, msg } = withMessage.parse(jsonOf(body))
@@ -171,7 +171,7 @@ function wordsOf(body: Buffer): string {
 
 const SECONDS = /^\d{1,9}$/
 
-/** Whole seconds or a date as HTTP writes it (RFC 9110, 10.2.3); nothing else is passed on. */
+/** Whole seconds or a date in the form of HTTP (RFC 9110, 10.2.3). Nothing else is passed on. */
 function retryAfterOf(value: string | undefined): string | undefined {
   if (value === undefined || SECONDS.test(value)) return value
   const date = new Date(value)

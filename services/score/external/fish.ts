@@ -46,7 +46,7 @@ export const fish: Platform = {
     const { songId, type, levelIndex } = toFish(chart)
     return { id: songId, type, level_index: levelIndex }
   },
-  /** The platform finds the song by title and type: if two songs share them, one would be written over the other. */
+  /** The platform finds the song by title and type: if two songs share them, one would overwrite the other. */
   write({ musicId, level, achievement, comboStatus, syncStatus, deluxscoreMax }, { title, sharesTitle }) {
     if (sharesTitle) return 'ambiguous_title'
     const { type, levelIndex } = toFish({ musicId, level })
@@ -60,7 +60,7 @@ export const fish: Platform = {
       fs: syncName(syncStatus),
     }
   },
-  /** What the platform does not know it leaves out without a word: only the number shows it. */
+  /** The platform silently leaves out charts that it does not know: only the number shows it. */
   async push(ask, batch) {
     const body = batch.map(({ wire }) => wire)
     const response = await ask({ method: 'POST', path: '/player/update_records', body, response: pushed })

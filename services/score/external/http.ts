@@ -14,7 +14,7 @@ export interface Outgoing {
 /** Times in milliseconds, sizes in bytes. */
 export interface Limits {
   readonly connectTimeout: number
-  /** Between two signs of life on the connection. */
+  /** The longest silence on the connection. */
   readonly readTimeout: number
   readonly maxResponse: number
 }
@@ -33,12 +33,12 @@ export interface Failure {
   readonly failed: 'connection' | 'timeout' | 'response' | 'left'
 }
 
-/** The reason with which a signal ends what took too long. */
+/** The reason by which a signal ends a request that took too long. */
 export class TooSlow extends Error {
   override readonly name = 'TooSlow'
 }
 
-/** What came is not HTTP, or too large. */
+/** The response is not HTTP, or too large. */
 class BadResponse extends Error {}
 
 /**
@@ -55,20 +55,20 @@ export async function exchange(outgoing: Outgoing, limits: Limits, signal: Abort
 }
 
 async function send({ url, ...outgoing }: Outgoing, limits: Limits, signal: AbortSignal): Promise<Reply> {
-  // Loaded when a platform is asked for the first time.
+  // Loaded when a platform is first asked.
   const { buildConnector, Client } = await import('undici')
   const { origin, pathname, search } = new URL(url)
   const line = new Line(buildConnector({ timeout: limits.connectTimeout, allowH2: false }), limits.readTimeout)
-  // The time between two signs of life is that of the connection: a long body may take longer to send.
+  // The connection measures the silence: a long body may take longer to send.
   const client = new Client(origin, { connect: line.open, allowH2: false, headersTimeout: 0, bodyTimeout: 0 })
   try {
-    // `reset`: a connection that was kept alive may break for reasons of its own, and a push is never repeated.
+    // `reset`: a connection that was kept alive may break for other reasons, and a push is never repeated.
     const options = { ...outgoing, body: outgoing.body ?? null, path: `${pathname}${search}`, signal, reset: true }
     const { statusCode: status, headers, body } = await client.request(options).catch(rethrow)
     return { status, headers, body: await bodyOf(body, limits.maxResponse) }
   } finally {
     line.close()
-    // The response counts, and what is still to be sent does not.
+    // The response counts, so the rest of the request is not sent.
     void client.destroy()
   }
 }
@@ -113,7 +113,7 @@ async function bodyOf(body: AsyncIterable<Buffer>, limit: number): Promise<Buffe
   return Buffer.concat(chunks)
 }
 
-/** Before the head. A body that breaks is a connection that breaks. */
+/** Called before the head. A broken body means a broken connection. */
 function rethrow(error: NodeJS.ErrnoException): never {
   const isNoHttp = error.name === 'HTTPParserError' || error.code === 'UND_ERR_HEADERS_OVERFLOW'
   throw isNoHttp ? new BadResponse() : error

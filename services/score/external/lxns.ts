@@ -56,7 +56,7 @@ export const lxns: Platform = {
       dx_score: deluxscoreMax,
     }
   },
-  /** One bad record makes the platform reject the whole batch; it is named, so the others are sent again without it. */
+  /** One bad record makes the platform reject the batch and name the record. The others are sent again without it. */
   async push(ask, batch) {
     const skipped: Skipped[] = []
     let rest = batch
@@ -88,7 +88,7 @@ function isNamedBy(refusal: Refusal, { wire }: Outbound): boolean {
 
 const FIRST_DX = 10_000
 
-/** Some DX songs are known to the platform by the game's own id only; `null` if that was tried, or there is none. */
+/** The platform knows some DX songs only by the game's own id; `null` if that was tried, or there is none. */
 function underRawId({ name, wire }: Outbound): Outbound | null {
   const { id, type } = wire as RecordName
   return type === 'dx' && id !== null && id < FIRST_DX ? { name, wire: { ...wire, id: id + FIRST_DX } } : null

@@ -8,14 +8,14 @@ import type { MusicDetail } from '../scores.ts'
 
 export type PlatformName = 'lxns' | 'fish'
 
-/** What a platform calls a chart; a part that could not be read is `null`. */
+/** The platform's name of a chart. A part that could not be read is `null`. */
 export interface RecordName {
   readonly id: number | null
   readonly type: string | null
   readonly level_index: number | null
 }
 
-/** Why a record was not taken over, by us or by the platform. */
+/** Why a record was not accepted, by this service or by the platform. */
 export const REASONS = [
   'music_not_found',
   'achievement_out_of_range',
@@ -30,7 +30,7 @@ export interface Skipped extends RecordName {
   readonly reason: Reason
 }
 
-/** A record of a platform in the words of this service, before it is judged by the catalogue. */
+/** A record of a platform in the terms of this service, before the catalogue judges it. */
 export interface Foreign extends ChartId {
   /** In percent, as the platform wrote it: a double would round it. */
   readonly achievements: string
@@ -39,7 +39,7 @@ export interface Foreign extends ChartId {
   readonly syncStatus: number
 }
 
-/** A stored score as the platform wants it. */
+/** A stored score in the form that the platform accepts. */
 export interface Outbound {
   readonly name: RecordName
   readonly wire: object
@@ -47,10 +47,10 @@ export interface Outbound {
 
 export interface Question<T> {
   readonly method: 'GET' | 'POST'
-  /** Below the base URL. */
+  /** The path below the base URL. */
   readonly path: string
   readonly body?: unknown
-  /** What a good response looks like; anything else counts as no response. */
+  /** The form of a good response. Anything else counts as no response. */
   readonly response: z.ZodType<T>
 }
 
@@ -59,21 +59,21 @@ export type Ask = <T>(question: Question<T>) => Promise<{ readonly said: T } | R
 
 export interface Platform {
   readonly name: PlatformName
-  /** For messages. */
+  /** The name in messages. */
   readonly title: string
-  /** The header that carries what the user made himself; access tokens of applications go into Authorization. */
+  /** The header for a token that the user made. Access tokens of applications go into Authorization. */
   readonly tokenHeader: string
-  /** Whether a refusal by the platform means the token. */
+  /** Whether a refusal by the platform is about the token. */
   isBadToken(status: number, message: string): boolean
   /** All records of the user. */
   pull: Question<readonly unknown[]>
   /** `null` if the record does not have the documented form. */
   read(record: unknown): Foreign | null
-  /** Names what was pulled, as far as it can be read. */
+  /** Names a pulled record, as far as it can be read. */
   nameOf(record: unknown): RecordName
-  /** Names a chart of ours as the platform does. */
+  /** Names a chart of this service as the platform does. */
   nameFor(chart: ChartId): RecordName
-  /** A score to send, or why it cannot be sent. */
+  /** A score to send, or the reason why it cannot be sent. */
   write(score: MusicDetail, chart: Chart): object | Reason
   /** Sends one batch, which is not empty. */
   push(ask: Ask, batch: readonly Outbound[]): Promise<{ accepted: number; skipped: readonly Skipped[] } | Refusal>

@@ -10,7 +10,7 @@ import { reportOf } from './report.ts'
 
 export interface Pulled {
   readonly report: object
-  /** Charts, as `musicId/level`, of which the platform has a score that we could not take over. */
+  /** Charts, as `musicId/level`, whose scores on the platform could not be read. */
   readonly unread: ReadonlyMap<string, Reason>
 }
 
@@ -20,7 +20,7 @@ interface Source {
   readonly player: number
 }
 
-/** Reads the user's records and merges them into the store; nothing that is stored is lowered. */
+/** Reads the user's records and merges them into the store. No stored value is lowered. */
 export async function pull(
   { store, catalogue }: Backend,
   { platform, ask, player }: Source,

@@ -11,8 +11,8 @@ interface Destination {
 }
 
 /**
- * Sends the user's stored scores, of which the platform keeps each as it is sent, also over a better one.
- * @param unread charts that are left out, since the platform has a score of them that we could not read
+ * Sends the user's stored scores. The platform keeps each as it is sent, also in place of a better one.
+ * @param unread charts that are left out, because the platform has scores of them that could not be read
  */
 export async function push(
   backend: Backend,

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { COMBO, SYNC } from '../../music/lamps.ts'
 import type { RecordName } from './platform.ts'
 
-/** What the records of both platforms have in common. */
+/** The common parts of the records of both platforms. */
 
-/** Several times what a player could have; reading each takes a while, in which nobody else is served. */
+/** Several times as many as a player could have. Nobody else is served while they are read. */
 const MAX_RECORDS = 20_000
 
 /** All records of a user, in any form. */
@@ -19,7 +19,7 @@ export const dxScore = z
   .nullish()
   .transform((value) => value ?? 0)
 
-/** A lamp that we do not know counts as none: nothing is lowered by that. */
+/** An unknown lamp counts as none: that lowers nothing. */
 const lamp = (known: ReadonlyMap<unknown, number>) =>
   z
     .unknown()
@@ -30,7 +30,7 @@ export const sync = lamp(SYNC)
 
 const MAX_TYPE = 16
 
-/** Whatever a hostile or broken record holds, only numbers and a short word are taken from it. */
+/** From a hostile or broken record only numbers and a short word are taken. */
 const whole = z.int().nullable().catch(null)
 const word = z.string().max(MAX_TYPE).regex(/^\w+$/).nullable().catch(null)
 const named = z.object({ id: whole, song_id: whole, type: word, level_index: whole })

@@ -18,7 +18,7 @@ interface Update {
   readonly platform: Platform
   readonly ask: Ask
   readonly player: number
-  /** Most records in one request of a push; 0 for all. */
+  /** The most records in one request of a push; 0 for all. */
   readonly batch: number
   readonly mode: 'pull' | 'push' | 'both'
 }
@@ -49,7 +49,7 @@ function update(platform: Platform, field: 'key' | 'token'): Handler {
   }
 }
 
-/** First the pull: a platform that is written over must get the better of both scores. */
+/** The pull comes first: before a platform is overwritten, it must get the better of both scores. */
 async function carryOut(backend: Backend, { mode, ...update }: Update): Promise<object | Refusal> {
   const pulled = mode === 'push' ? null : await pull(backend, update)
   if (pulled !== null && isRefusal(pulled)) return pulled

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { COMBO, SYNC } from '../../music/lamps.ts'
 import { type Detail, type Refusal, refuse } from '../errors.ts'
 
-/** Fields that existing clients send and that mean nothing here: never kept, never logged. */
+/** Fields that existing clients send and that have no meaning here. They are never kept or logged. */
 const IGNORED = {
   type: z.unknown().optional(),
   qr_text: z.unknown().optional(),
@@ -21,7 +21,7 @@ const achievement = z.string({ error: 'expected a number or a numeric string' })
 
 function lamp(known: ReadonlyMap<unknown, number>, names: string): z.ZodType<number> {
   const of = (type: string) => [...known.keys()].filter((key) => typeof key === type)
-  // An enumeration of texts and numbers together is none to generators of clients.
+  // Generators of clients do not accept an enumeration that mixes texts and numbers.
   const anyOf = [
     { type: 'string', enum: of('string') },
     { type: 'integer', enum: of('number') },
@@ -36,7 +36,7 @@ function lamp(known: ReadonlyMap<unknown, number>, names: string): z.ZodType<num
     .meta({ anyOf })
 }
 
-/** The one value of a field that has several names; saying it twice is fine, contradicting oneself is not. */
+/** The one value of a field with several names. The same value may be given twice; different values are refused. */
 function oneOf<T>(names: Record<string, T | undefined>, context: z.RefinementCtx): T {
   const given = Object.entries(names).filter(([, value]) => value !== undefined)
   const first = Object.keys(names)[0] ?? ''
@@ -53,12 +53,12 @@ function oneOf<T>(names: Record<string, T | undefined>, context: z.RefinementCtx
 /** For the document: one of these names must be there. */
 const either = (...names: string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) })
 
-/** For the document: exactly one of them. The gateway cannot price a body that says a field under two names. */
+/** For the document: exactly one of them. The gateway cannot price a body that has a field under two names. */
 const only = (...names: string[]) => ({ oneOf: names.map((name) => ({ required: [name] })) })
 
 const idNames = { musicId: musicId.optional(), music_id: musicId.optional(), id: musicId.optional() }
 
-/** One record of an upsert. What needs the catalogue is judged later. */
+/** One record of an upsert. Parts that need the catalogue are judged later. */
 export const scoreRecord = z
   .strictObject({
     ...idNames,
@@ -94,7 +94,7 @@ export const scoreKey = z
   }))
 export type ScoreKey = z.output<typeof scoreKey>
 
-/** A body with a list, whose records are judged one by one later; a bare object is a list of one. */
+/** A body with a list, whose records are judged singly later. A bare object is a list of one. */
 export function musicList(limit: number) {
   return z.preprocess((body) => (isBare(body) ? { musicList: [body] } : body), listOf(z.unknown(), limit))
 }
@@ -114,7 +114,7 @@ function isBare(body: unknown): boolean {
 
 const chargeId = z.literal([2, 3, 5])
 
-/** `maxStock` is the most the client wants to own; the service's own maximum holds besides. */
+/** `maxStock` is the most that the client wants to own. The service's own maximum applies as well. */
 export const chargeBody = z
   .strictObject({
     chargeId: chargeId.optional(),
@@ -132,7 +132,7 @@ export const emptyBody = z.strictObject({ ...IGNORED })
 export const itemListBody = z.strictObject({ itemKind: z.int().min(1).max(15).optional(), ...IGNORED })
 export const clearBody = z.strictObject({ confirm: z.literal(true), ...IGNORED })
 
-/** What a header of HTTP can carry and a platform may have given out; its length is the platform's own business. */
+/** Characters that a header of HTTP can carry. The platform decides about the length. */
 const platformToken = z
   .string({ error: 'expected a token' })
   .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,8190}[\x21-\x7e])?$/, {
@@ -158,10 +158,10 @@ export function readBy<T>(schema: z.ZodType<T>, body: unknown): T | Refusal {
   return refuse('invalid_request', `${details[0]?.field}: ${details[0]?.problem}`, details)
 }
 
-/** Long enough for any sentence of ours, short enough to be no echo of a hostile body. */
+/** Long enough for any sentence here, and too short to repeat a hostile body. */
 const MAX_PROBLEM = 200
 
-/** What a schema found wrong, one entry for each field. */
+/** The problems that a schema found, one entry for each field. */
 export function detailsOf(error: z.ZodError): { field: string; problem: string }[] {
   return error.issues.map((issue) => ({
     field: (issue.path.length > 0 ? issue.path.join('.') : unknownKey(issue)).slice(0, MAX_PROBLEM),

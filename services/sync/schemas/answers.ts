@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What the service sends. The document and the types of the handlers are made of these. */
+/** The responses of the service. The document and the types of the handlers are made from these. */
 
 const count = z.int().min(0)
 

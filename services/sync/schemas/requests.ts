@@ -1,15 +1,15 @@
 import * as z from 'zod'
 
-/** Most records of one request. */
+/** The most records of one request. */
 export const MAX_RECORDS = 10_000
-/** Most chunks of one snapshot, for clients that number them. */
+/** The most chunks of one snapshot, for clients that number them. */
 const MAX_CHUNKS = 1000
 const MAX_RATING = 99_999
 const MAX_NAME = 64
 
 const qq = z.int().min(10_000).max(999_999_999_999)
 const rating = z.int().min(0).max(MAX_RATING).nullish()
-/** A lone half of a pair is no character, and would come back from the database as another one. */
+/** A lone half of a pair is no character, and the database would return another one. */
 const name = z
   .string()
   .max(MAX_NAME)
@@ -17,7 +17,7 @@ const name = z
   .nullish()
 
 /**
- * A record, as far as its form goes: one of a wrong form refuses the request. One whose values cannot be is left out alone; see
+ * The form of a record: a record of a wrong form refuses the request. One with impossible values is left out alone; see
  * judge.ts. Members that are not listed are ignored.
  */
 const record = z.object({
@@ -70,7 +70,7 @@ export const chunkNumbers = {
     .describe('Goes with chunk_index; the same in each chunk of a snapshot'),
 }
 
-/** Members that are needed together, for readers of the document; the service says it in its own words below. */
+/** Members that are needed together, for readers of the document. The service checks it in its own words below. */
 const TOGETHER = [
   { anyOf: [{ required: ['qq'] }, { required: ['player_id'] }] },
   both('chunk_index', 'chunk_count'),
@@ -154,7 +154,7 @@ export const trendQuery = z.object({
     .meta({ description: 'Days back, today included; a day begins at midnight of Asia/Shanghai', example: 30 }),
 })
 
-/** A parameter of an address is text. Text that is written like a whole number becomes that number, and other text stays. */
+/** A parameter of an address is text. Text in the form of a whole number becomes that number, and other text stays. */
 export function numberIn(text: unknown): unknown {
   return typeof text === 'string' && /^-?\d{1,20}$/.test(text) ? Number(text) : text
 }
