@@ -9,16 +9,16 @@ import { treeOf } from './cpu.ts'
 interface Counter {
   readonly command: readonly string[]
   readonly optionsOf: (processes: readonly number[]) => readonly string[]
-  /** Ends when it counts. */
+  /** Resolves when the counter counts. */
   readonly begin: (child: ChildProcess, processes: readonly number[]) => Promise<void>
-  /** Finds the number in what it wrote. */
+  /** Finds the number in the output. */
   readonly total: RegExp
 }
 
 const COUNTERS: readonly Counter[] = [
   {
     command: ['perf', 'stat', '-e', 'raw_syscalls:sys_enter', '-x,'],
-    // It may take seconds to attach itself: it starts to count when it is told to through descriptor 3, and confirms through 4.
+    // Attaching may take seconds. It starts to count at a message on descriptor 3, and confirms on 4.
     optionsOf: (processes) => ['--delay=-1', '--control=fd:3,4', '-p', processes.join()],
     begin: async ({ stdio: [, , , control, response] }) => {
       ;(control as Writable).write('enable\n')
@@ -40,10 +40,10 @@ const COUNTERS: readonly Counter[] = [
   },
 ]
 
-/** A counter that is not there or is not allowed to look says nothing. */
+/** A counter that is missing or not permitted gives no output. */
 const PATIENCE_MS = 30_000
 
-/** Counts system calls of processes and their descendants while an action runs. It slows them: nothing else is measured meanwhile. */
+/** Counts system calls of processes and their descendants during an action. It slows them, so nothing else is measured. */
 export type CountCalls = (processes: readonly number[], action: () => Promise<unknown>) => Promise<number>
 
 /** @returns `null` where neither perf nor strace can count here */

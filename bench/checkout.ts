@@ -8,21 +8,21 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const git = (...args: string[]): string => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
 
 /**
- * What the cost of a request is compared with, so that many small steps cannot hide behind the commit before each of them: the data path
- * of 25 November 2026, before shares, organisations of callers and plans at run time.
+ * The commit that the cost of a request is compared with, so that many small steps cannot add up unnoticed: the data path of 25 November
+ * 2026, before shares, organisations of callers and plans at run time.
  */
 export const REFERENCE = 'aef25499'
 
-/** A commit of this repository, in a folder that goes with the run, or a checkout that was there. */
+/** A commit of this repository, in a folder that is removed after the run, or an existing checkout. */
 export interface Checkout {
-  /** As it is printed, such as `b3e31377`. */
+  /** The name as it is printed, such as `b3e31377`. */
   readonly name: string
   readonly folder: string
 }
 
 /**
  * Writes the program of a commit into a folder. It runs with the libraries of this checkout.
- * @param commit or the folder of a checkout, which is taken as it is, with its own libraries
+ * @param commit or the folder of a checkout, which is used as it is, with its own libraries
  * @param folder empty
  * @throws Error if git does not know the commit
  */
@@ -36,25 +36,25 @@ export function checkoutOf(commit: string, folder: string): Checkout {
   return { name: short, folder }
 }
 
-/** The commit that the program of this checkout comes from, with a remark if its files differ from it. */
+/** The commit of this checkout's program, with a remark if its files differ from it. */
 export function commitOfNow(): string {
   const changed = git('status', '--porcelain', '--', 'src')
   return `${git('log', '-1', '--format=%h', '--', 'src')}${changed === '' ? '' : ' with changes'}`
 }
 
-/** How a table says of when and what it is: `Measured on 2026-11-29 at a8f02813`, by which a test knows whether it is too old. */
+/** The date and commit in a table: `Measured on 2026-11-29 at a8f02813`. A test reads there whether the table is too old. */
 export function measuredOn(): string {
   return `Measured on ${new Date().toISOString().slice(0, 10)} at ${commitOfNow()}`
 }
 
-/** A schema as far as it says which members there are. */
+/** The part of a schema that tells the members. */
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: unknown
 }
 
 /**
- * A configuration without the keys that a checkout does not know: an older one starts with what it has instead of refusing the file.
+ * A configuration without the keys that a checkout does not know, so that an older one starts instead of refusing the file.
  * @returns the configuration, and the paths that were left out, such as `edge.shares`
  */
 export function configurationFor(

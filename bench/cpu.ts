@@ -6,25 +6,25 @@ export function cpuTime(pid: number): number {
 }
 
 /**
- * How long they were ready to run and waited for a core, in nanoseconds. Under a load that leaves the core time, a long
- * wait means that something else had it.
+ * How long they were ready to run and waited for a core, in nanoseconds. If the load leaves core time free, a long wait
+ * means that something else used it.
  */
 export function waitTime(pid: number): number {
   return treeOf(pid).reduce((sum, each) => sum + account(each, 1), 0)
 }
 
-/** The scheduler's own account: utime and stime count in ticks of 10 ms. */
+/** The account of the scheduler. utime and stime only count in ticks of 10 ms. */
 function account(pid: number, field: 0 | 1): number {
   return threadsOf(pid)
     .map((thread) => Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[field]))
     .reduce((sum, time) => sum + time, 0)
 }
 
-/** How often its threads have left a core so far. */
+/** How often the threads have left a core so far. */
 export interface Switches {
-  /** Because there was nothing to do: each is followed by a wake-up. */
+  /** They had nothing to do: each time is followed by a wake-up. */
   readonly waited: number
-  /** Because something else got the core. */
+  /** Another thread got the core. */
   readonly preempted: number
 }
 
@@ -37,7 +37,7 @@ export function switchesOf(pid: number): Switches {
 /** Memory of a process and all its descendants, in bytes. */
 export interface Memory {
   readonly resident: number
-  /** Pages that several processes hold count for each in part. */
+  /** Pages that several processes share count for each in part. */
   readonly proportional: number
 }
 
@@ -75,8 +75,8 @@ export function forgetPeak(pid: number): void {
 }
 
 /**
- * Watches what else the machine does. The function that it returns gives the share of all cores that went to processes
- * which are not ours, and to other machines on the same host, since the watch began.
+ * Watches the other work of the machine. The returned function gives the share of all cores that went to other
+ * processes than ours, and to other machines on the same host, since the watch began.
  */
 export function watchOthers(): () => number {
   const before = snapshot()
@@ -87,7 +87,7 @@ export function watchOthers(): () => number {
   }
 }
 
-/** In ticks. Ours are this process, its descendants, and those it has waited for. */
+/** The figures in ticks. Ours are this process, its descendants, and those it has waited for. */
 function snapshot(): { all: number; busy: number; ours: number } {
   const [user = 0, nice = 0, system = 0, idle = 0, io = 0, irq = 0, softirq = 0, steal = 0] = words('/proc/stat')
     .slice(1, 9)
@@ -96,7 +96,7 @@ function snapshot(): { all: number; busy: number; ours: number } {
   return { all: busy + idle + io, busy, ours: treeOf(process.pid).reduce((sum, pid) => sum + ticksOf(pid), 0) }
 }
 
-/** utime, stime, cutime and cstime: fields 14 to 17 of proc(5), counted behind the name, which may hold anything. */
+/** utime, stime, cutime and cstime: fields 14 to 17 of proc(5), counted after the name, which may hold any characters. */
 function ticksOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

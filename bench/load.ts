@@ -6,12 +6,12 @@ import { LOADING_CORE, run } from './processes.ts'
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 const CONNECTIONS = 64
-/** Few of them have a request under way; the others are there for the moments when the server stalls. */
+/** Few of them have a request under way. The others are for the moments when the server stalls. */
 const OPEN_CONNECTIONS = 256
 
 export interface Load {
   readonly port: number
-  /** File with one request a line, taken in turn. */
+  /** File with one request on each line, taken in turn. */
   readonly requests: string
   /** Default 64, and 256 at a fixed rate. */
   readonly connections?: number
@@ -23,7 +23,7 @@ export interface Saturation {
   readonly requests: number
   /** Requests a second. */
   readonly rate: number
-  /** Answers other than 2xx and 3xx. */
+  /** Responses other than 2xx and 3xx. */
   readonly refused: number
   /** Connections that failed, broke off or timed out. */
   readonly broken: number
@@ -31,10 +31,10 @@ export interface Saturation {
   readonly p99: number
 }
 
-/** Requests sent of each file: the next load goes on where the last one ended, or the same few would come again and again. */
+/** Requests sent of each file. The next load goes on where the last one ended, so that not the same few come again. */
 const sent = new Map<string, number>()
 
-/** As many requests as the connections give, each sending its next request when it has its answer. */
+/** Sends as many requests as the connections allow. Each connection sends its next request after its response. */
 export async function saturate(
   { port, requests, connections = CONNECTIONS, body = 0 }: Load,
   seconds: number,
@@ -50,29 +50,29 @@ export async function saturate(
 
 export interface Latency {
   readonly requests: number
-  /** Answers other than 2xx, and requests without an answer. */
+  /** Responses other than 2xx, and requests without a response. */
   readonly failed: number
-  /** Those of the failed that were answered with 429. */
+  /** The failed requests that got 429. */
   readonly refused: number
-  /** Milliseconds from the moment a request was due until its answer was read. */
+  /** Milliseconds from the moment at which a request was due until its response was read. */
   readonly p50: number
   readonly p90: number
   readonly p99: number
   readonly p999: number
-  /** 99th percentile of how late the generator itself sent, if there was a connection to send on. */
+  /** 99th percentile of how late the generator itself sent, while a connection was free. */
   readonly late99: number
 }
 
 export interface OpenLoop extends Load {
   /** Requests a second, on average. */
   readonly rate: number
-  /** How many requests in all. */
+  /** The number of all requests. */
   readonly count: number
-  /** How many of the first are not measured. Default 0. */
+  /** How many of the first requests are not measured. Default 0. */
   readonly skip?: number
 }
 
-/** Sends at a fixed rate, whether or not the earlier requests have been answered. */
+/** Sends at a fixed rate, whether or not earlier requests have their response. */
 export type OpenLoopLoad = (load: OpenLoop) => Promise<Latency>
 
 /** Compiles the generator. */

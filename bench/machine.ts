@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 
-/** What the benchmark needs from Debian, each with the file that shows it is there. */
+/** The packages that the benchmark needs from Debian, each with a file that proves its presence. */
 const PACKAGES: ReadonlyMap<string, string> = new Map([
   ['wrk', '/usr/bin/wrk'],
   ['nginx', '/usr/sbin/nginx'],
@@ -13,7 +13,7 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
   ['libc6-dev', '/usr/include/stdio.h'],
 ])
 
-/** Installs what is missing where that is possible and says so. @throws Error that tells what to install */
+/** Installs missing packages where that is possible, and reports it. @throws Error that tells what to install */
 export function ensurePackages(): void {
   if (process.platform !== 'linux') throw new Error('the benchmark reads CPU time from /proc: it needs Linux')
   ensureDebian(PACKAGES)
@@ -21,7 +21,7 @@ export function ensurePackages(): void {
   if (spawnSync('taskset', ['-V']).error) throw new Error('taskset is missing: install util-linux')
 }
 
-/** @param packages of Debian, each with a file that shows it is there. @throws Error that tells what to install */
+/** @param packages of Debian, each with a file that proves its presence. @throws Error that tells what to install */
 export function ensureDebian(packages: ReadonlyMap<string, string>): void {
   const missing = [...packages].filter(([, file]) => !existsSync(file)).map(([name]) => name)
   if (missing.length > 0) install(missing)
@@ -41,8 +41,8 @@ function install(missing: readonly string[]): void {
 }
 
 /**
- * Until the process ends a core that idles polls for work (linux/Documentation/power/pm_qos_interface.rst: no latency is
- * borne). One that was let sleep has to be woken by whoever writes to it, which on a virtual machine can cost more than the request.
+ * Lets an idle core poll for work until the process ends (linux/Documentation/power/pm_qos_interface.rst: no latency is accepted). A
+ * sleeping core has to be woken by the writer, which on a virtual machine can cost more than the request.
  * @throws Error if that is not allowed
  */
 export function keepAwake(): void {
@@ -54,23 +54,23 @@ export function keepAwake(): void {
 }
 
 const AUTOGROUP = '/proc/self/autogroup'
-/** `0` where the kernel does not weigh sessions. */
+/** `0` if the kernel does not weigh sessions. */
 const WEIGHED = '/proc/sys/kernel/sched_autogroup_enabled'
 const FIRST = '-20'
 const USUAL = '0'
 
 /**
- * Lets the session of the benchmark go before what else runs on the machine, until it ends: the kernel weighs sessions against each other
+ * Gives the session of the benchmark priority over the rest of the machine, until it ends. The kernel weighs sessions against each other
  * and against its own threads, and the nice value only within one (sched(7), autogroup). On a virtual machine whose kernel samples memory
  * (`kdamond`) that thread had a core for 3 to 5 ms twice a second: at half load p99 of an accepted request was 3.3 ms, and 1.3 with this.
- * @returns what is to be said of it
+ * @returns the sentence for the report
  */
 export function raisePriority(): string {
   try {
     if (readFileSync(WEIGHED, 'utf8').trim() === '0')
       return 'Sessions are not weighed here (sched_autogroup_enabled is 0)'
     const [, nice = USUAL] = / nice (-?\d+)/.exec(readFileSync(AUTOGROUP, 'utf8')) ?? []
-    // What was left by a run that was killed is not kept.
+    // The value that a killed run left behind is not restored.
     const before = nice === FIRST ? USUAL : nice
     writeFileSync(AUTOGROUP, FIRST)
     process.once('exit', () => writeFileSync(AUTOGROUP, before))
@@ -80,7 +80,7 @@ export function raisePriority(): string {
   }
 }
 
-/** One line for each thing whose version or size bears on the numbers. */
+/** One line for each fact whose version or size affects the numbers. */
 export function describeMachine(): readonly string[] {
   const model = cpus()[0]?.model ?? 'unknown processor'
   return [

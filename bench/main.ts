@@ -32,7 +32,7 @@ import { type Report, reportText, type Section, writeReport, writeSections } fro
 import { createRequests } from './requests.ts'
 import { createStage } from './servers.ts'
 
-/** `npm run bench`: what a request costs, side by side in one run. docs/contributing/benchmarks-tables.md describes how to read it. */
+/** `npm run bench`: the cost of a request, side by side. docs/contributing/benchmarks-tables.md explains the result. */
 
 const GROUPS: Readonly<Record<string, Group>> = {
   cost,
@@ -51,14 +51,14 @@ const GROUPS: Readonly<Record<string, Group>> = {
   callers,
 }
 
-/** Not in a whole run: they need what `npm run build` makes, an earlier commit, or the proxies of the guides. */
+/** Not in a whole run: these groups need the result of `npm run build`, an earlier commit, or the proxies of the guides. */
 const ON_REQUEST: Readonly<Record<string, Group>> = { footprint, attacks, decisions }
 
 let interrupted = false
 
 const PAGE = new URL('../docs/contributing/benchmarks-tables.md', import.meta.url)
 
-/** Share of all cores. Latency suffers first, because what waits for a core waits for milliseconds. */
+/** Share of all cores. Latency suffers first, because work that waits for a core waits for milliseconds. */
 const TOO_BUSY = 0.1
 
 async function measureGroups(
@@ -89,7 +89,7 @@ async function measureGroups(
   return { conditions: [...machine, how], sections }
 }
 
-/** What was measured before shall not be lost, if there is any. */
+/** Groups that were measured before must not be lost, if there are any. */
 function notMeasured(name: string, error: unknown, only: string | null): Section {
   if (interrupted || only !== null) throw error
   process.exitCode = 1
@@ -98,7 +98,7 @@ function notMeasured(name: string, error: unknown, only: string | null): Section
   return { title: name, lines: [`This group could not be measured: ${why}`], figures: [] }
 }
 
-/** Runs something with servers of its own, and stops them. */
+/** Runs an action with its own servers, and stops them. */
 type Within = <T>(action: (bench: Bench) => Promise<T>) => Promise<T>
 
 function withinFolder(folder: string, options: Options): Within {
@@ -138,7 +138,7 @@ async function main(): Promise<void> {
   }
 }
 
-// The measurement under way then fails, and everything is cleaned up as after any failure. A second signal ends at once.
+// The running measurement then fails, and everything is cleaned up as after any failure. A second signal ends at once.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (interrupted) process.exit(1)

@@ -1,11 +1,11 @@
-/** Four times what the second cache of a core holds, and a small part of the third, which virtual machines share. */
+/** Four times the second cache of a core, and a small part of the third, which virtual machines share. */
 const BYTES = 4 * 1024 * 1024
 /** Numbers of 32 bits in a line of the cache. */
 const LINE = 16
 const STEPS = 1_000_000
 
 /**
- * How long one look into memory takes that depends on the one before, in nanoseconds. Where neighbours have the third cache of the processor it is
+ * The time of one memory access that depends on the one before, in nanoseconds. If neighbours occupy the third cache of the processor it is
  * ten times as long, and requests take up to twice their time.
  */
 export function memoryStep(): number {
@@ -17,7 +17,7 @@ export function memoryStep(): number {
   return at < 0 ? Number.NaN : ns // so that the walk is not optimised away
 }
 
-/** @returns for each line, at its first number, where the next one is: a single way through all of them in a random order */
+/** @returns for each line, at its first number, the place of the next one: a single random path through all lines */
 export function cycle(lines: number): Int32Array {
   const order = Int32Array.from({ length: lines }, (_, i) => i)
   for (let i = lines - 1; i > 0; i--) {

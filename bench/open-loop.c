@@ -68,7 +68,7 @@ static int open_connection(int port) {
   return fd;
 }
 
-/* Answers here have a length or end with the last chunk. */
+/* Responses here have a length or end with the last chunk. */
 static int is_complete(const struct connection *c) {
   const char *head = strstr(c->answer, "\r\n\r\n");
   if (!head) return 0;
@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
   double rate = atof(argv[3]);
   long count = atol(argv[4]), skip = atol(argv[5]);
   read_requests(argv[2]);
-  /* The default lets the kernel wake a sleeper 50 microseconds late. */
+  /* By default the kernel may wake a sleeper 50 microseconds late. */
   prctl(PR_SET_TIMERSLACK, 1);
 
   nanoseconds *due = malloc(count * sizeof *due), *took = malloc(count * sizeof *took), *late = malloc(count * sizeof *late);
@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
   long sent = 0, answered = 0, measured = 0, lates = 0, failed = 0, refused = 0;
   while (answered < count && now() < give_up) {
     while (sent < count && idles > 0 && due[sent] <= now()) {
-      /* The one that was idle for longest: a server closes one that stays silent. */
+      /* The connection that was idle for longest is used, because a server closes a silent one. */
       struct connection *c = idle[first];
       first = (first + 1) % connections;
       idles--;
@@ -128,7 +128,7 @@ int main(int argc, char **argv) {
       if (c->request >= skip) late[lates++] = now() - possible;
       if (write(c->fd, text, strlen(text)) != (ssize_t)strlen(text)) fail("write");
     }
-    /* Without an idle connection only an answer helps. */
+    /* Without an idle connection only a response helps. */
     nanoseconds wait = sent < count && idles > 0 ? due[sent] - now() : 10000000;
     if (wait < 0) wait = 0;
     struct timespec timeout = {wait / 1000000000, wait % 1000000000};

@@ -6,19 +6,19 @@ export interface Options {
   readonly seconds: number
   readonly quick: boolean
   readonly write: boolean
-  /** Whether a core that idles polls, and does not have to be woken. */
+  /** Whether an idle core polls, so that it need not be woken. */
   readonly awake: boolean
   /** The only group to run; `null` for all. */
   readonly only: string | null
-  /** A commit, or the folder of a checkout, to compare with, and nothing else; `null` for none. */
+  /** A commit, or the folder of a checkout, which alone is compared; `null` for none. */
   readonly against: string | null
   /** The commit that the group of attacks is compared with. */
   readonly before: string
-  /** The row whose profile is wanted instead of the table; `null` for none. */
+  /** The row to profile instead of the table; `null` for none. */
   readonly profile: string | null
 }
 
-/** Before an address had a share of each turn, and all strangers one of each scarce thing. */
+/** The last commit before each address had a share of each turn, and all strangers together one of each scarce thing. */
 const BEFORE = 'b3e31377'
 
 export interface Choices {
@@ -39,7 +39,7 @@ export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench 
   --before COMMIT  with --only attacks: what this checkout is compared with. Default ${BEFORE}
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 
-/** @returns `null` where help is asked for. @throws Error that names a wrong option */
+/** @returns `null` if help is wanted. @throws Error that names a wrong option */
 export function optionsOf(args: readonly string[], { groups, profiles }: Choices): Options | null {
   const { values } = parseArgs({
     args: [...args],

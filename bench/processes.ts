@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { treeOf } from './cpu.ts'
 
-/** The system under test has one core to itself, everything that loads it the other. Lists of cores for taskset. */
+/** The system under test has one core to itself, and all loads the other. Lists of cores for taskset. */
 export const TESTED_CORE = '0'
 export const LOADING_CORE = '1'
 export const BOTH_CORES = '0,1'
@@ -21,7 +21,7 @@ export interface Server {
 export interface ServerOptions {
   /** A list for taskset. */
   readonly cores: string
-  /** Loopback port that answers once the server is up. */
+  /** Loopback port that responds once the server is up. */
   readonly port: number
   /** File for its standard output and errors. */
   readonly output: string
@@ -30,12 +30,12 @@ export interface ServerOptions {
 const running = new Set<ChildProcess>()
 process.on('exit', endAll)
 
-/** Asks all to end; not by SIGKILL, which would leave the workers of nginx behind. */
+/** Ends all servers, without SIGKILL, which would leave the workers of nginx behind. */
 export function endAll(): void {
   for (const child of running) child.kill('SIGTERM')
 }
 
-/** Starts a server on some cores and waits until its port answers. `taskset` becomes the command, so the pid is the server's. */
+/** Starts a server on some cores and waits for its port. `taskset` becomes the command, so the pid is the server's. */
 export async function startServer(command: readonly string[], { cores, port, output }: ServerOptions): Promise<Server> {
   const fd = openSync(output, 'a')
   const child = spawn('taskset', ['-c', cores, ...command], { stdio: ['ignore', fd, fd] })
@@ -83,7 +83,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Starts a program of Node that is spoken to by messages. */
+/** Starts a program of Node that receives messages. */
 export function startProgram(file: string, cores: string): ChildProcess {
   const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const
   const child = spawn('taskset', ['-c', cores, process.execPath, file], { stdio: [...stdio] })
@@ -92,7 +92,7 @@ export function startProgram(file: string, cores: string): ChildProcess {
   return child
 }
 
-/** Runs a load generator to its end and gives what it printed on the standard output. @throws Error that tells how it ended */
+/** Runs a load generator to its end and returns its standard output. @throws Error that tells how it ended */
 export async function run(command: readonly string[], cores: string, limitMs: number): Promise<string> {
   const child = spawn('taskset', ['-c', cores, ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
   running.add(child)

@@ -5,7 +5,7 @@ import type { Bench } from './groups/group.ts'
 import { saturate } from './load.ts'
 import { table } from './report.ts'
 
-/** The rows that can be profiled, each with the path that leads there. */
+/** The rows that can be profiled, each with its path. */
 const PATHS = { accepted: '/read', forward: '/public', refused: '/spent', status: '/me/quota' } as const
 export const PROFILES: readonly string[] = Object.keys(PATHS)
 
@@ -13,7 +13,7 @@ const INTERVAL_US = 200
 const WARM_SECONDS = 3
 const TOP = 40
 
-/** Runs a row alone under Node's profiler and tells the functions that took most time themselves. */
+/** Runs a row alone under Node's profiler and reports the functions with the most own time. */
 export async function profile(row: string, { stage, requests, seconds }: Bench): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-profile-'))
   const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-interval=${INTERVAL_US}`]
@@ -44,7 +44,7 @@ export async function profile(row: string, { stage, requests, seconds }: Bench):
   ].join('\n')
 }
 
-/** What is used of V8's format: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
+/** The used part of V8's format: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
 export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number
@@ -63,9 +63,9 @@ export interface SelfTime {
 }
 
 /**
- * Most expensive first. One function may stand at many places of the call tree.
+ * The most expensive first. One function may stand at many places of the call tree.
  *
- * @param last microseconds before the end that count, so that the start of the process does not. Default all
+ * @param last microseconds before the end that count, so that the start of the process is left out. Default all
  */
 export function selfTimes({ nodes, samples, timeDeltas }: CpuProfile, last = Number.POSITIVE_INFINITY): SelfTime[] {
   const functions = new Map<string, SelfTime>()

@@ -6,21 +6,21 @@ import { spreadOf, table } from './report.ts'
 import { cpuOf, type Row, serversOf } from './rows.ts'
 import { median } from './statistics.ts'
 
-/** One round of a row at a rate; each number but those of Latency is for one request. */
+/** One round of a row at a rate. Each number but those of Latency is for one request. */
 interface Sample extends Latency {
   /** CPU microseconds. */
   readonly proxy: number
   readonly redis: number
   readonly switches: Switches
-  /** Share of the requests whose answer was another one than expected, or did not come. */
+  /** Share of the requests with an unexpected response, or none. */
   readonly unexpected: number
 }
 
-/** What a row was at a rate. */
+/** The result of a row at a rate. */
 interface Result {
   readonly row: Row
   readonly samples: readonly Sample[]
-  /** System calls of its servers for one request; `null` where nothing can count them. */
+  /** System calls of its servers for one request; `null` if nothing can count them. */
   readonly calls: number | null
 }
 
@@ -30,19 +30,19 @@ export interface AtRate {
   readonly results: readonly Result[]
 }
 
-/** Kept alive. Few enough that each is used before a server closes one that is silent. */
+/** Kept alive, and so few that each is used before a server closes a silent one. */
 const CONNECTIONS = 64
-/** Of one round at least: p99 is the third slowest. */
+/** The fewest requests of a round: p99 is the third slowest. */
 const REQUESTS = 300
-/** Fewer than this have no p99.9 to speak of. */
+/** Fewer requests have no meaningful p99.9. */
 const ENOUGH_FOR_P999 = 1000
 const WARM_SECONDS = 2
-/** Requests of one row, and how many of them a second, before it is measured: at saturation some functions run seldom, and are not compiled. */
+/** Requests of one row before it is measured, and their rate: at saturation some functions run seldom, and are not compiled. */
 const WARM = { count: 20_000, rate: 2500 }
 /** Sent before the measurement begins. */
 const SKIP_SECONDS = 0.5
 
-/** Until the code is compiled and, for refusals, the limits are used up. */
+/** Runs until the code is compiled and, for refusals, the limits are used up. */
 export async function warmUp(rows: readonly Row[], { rounds }: Bench): Promise<void> {
   for (let round = 0; round < (rounds > 1 ? 2 : 1); round++) {
     for (const row of rows) await saturate(row.load, WARM_SECONDS)
@@ -83,7 +83,7 @@ async function measureRate(
   return results
 }
 
-/** What the generator sends in one round. */
+/** The requests of the generator in one round. */
 function loadOf({ load }: Row, rate: number, { seconds, quick }: Bench) {
   const length = quick ? seconds : Math.max(seconds, REQUESTS / rate)
   const skip = Math.round(rate * SKIP_SECONDS)

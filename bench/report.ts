@@ -3,17 +3,17 @@ import { type Figure, isMet } from './figures.ts'
 import type { Row, Sample, Samples } from './rows.ts'
 import { median } from './statistics.ts'
 
-/** What one group of measurements has to say. */
+/** The result of one group of measurements. */
 export interface Section {
   readonly title: string
-  /** Markdown that a terminal shows as well. */
+  /** Markdown that a terminal can show as well. */
   readonly lines: readonly string[]
   readonly figures: readonly Figure[]
 }
 
 /** A run of some or all groups. */
 export interface Report {
-  /** The machine, what runs on it and how long was measured. */
+  /** The machine, its programs and the time of measurement. */
   readonly conditions: readonly string[]
   readonly sections: readonly Section[]
 }
@@ -33,7 +33,7 @@ export function sectionText({ title, lines, figures }: Section): string {
 export interface Column {
   readonly title: string
   readonly digits: number
-  /** Whether the smallest and the largest value are told too. Default no. */
+  /** Whether the smallest and the largest value are shown too. Default no. */
   readonly spread?: boolean
   /** `null` leaves the cell empty. */
   of(sample: Sample, row: Row): number | null
@@ -45,7 +45,7 @@ export const REDIS: Column = { title: 'Redis', digits: 1, of: ({ redis }) => red
 export const TOGETHER: Column = { title: 'Together', digits: 1, spread: true, of: ({ total }) => total }
 export const P99: Column = { title: 'p99, ms', digits: 2, spread: true, of: ({ p99 }) => p99 }
 
-/** A table of rows, and below it what was not as expected. */
+/** A table of rows, with unexpected results below it. */
 export function sampleTable(samples: Samples, columns: readonly Column[] = [RATE, PROXY, REDIS, TOGETHER]): string[] {
   const cells = ([row, list]: [Row, readonly Sample[]]): string[] => [
     row.name,
@@ -97,7 +97,7 @@ export function writeReport(file: URL, report: Report): void {
   rewrite(file, () => reportText(report))
 }
 
-/** Puts the sections instead of those of the same title, or at the end; each with its conditions, which are not those of the others. */
+/** Replaces the sections of the same titles, or adds them at the end. Each has its own conditions. */
 export function writeSections(file: URL, { conditions, sections }: Report): void {
   rewrite(file, (old) => {
     const parts = old.split(/\n\n(?=### )/)

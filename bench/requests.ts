@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export const ISSUER = 'https://id.bench.local'
 export const AUDIENCE = 'bench'
-/** Good for the loopback of one benchmark only. */
+/** Valid for the loopback of one benchmark only. */
 export const SECRET = 'a secret of the benchmark, which is no secret at all'
 
 /** For the load: many enough that the charges of one batch are those of different users. */
@@ -20,7 +20,7 @@ export function userName(index: number): string {
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const HEADER = part({ alg: 'HS256', typ: 'JWT' })
 
-/** @param claims besides those that it needs @param secret of somebody else for one that is forged */
+/** @param claims beside the required ones @param secret of somebody else for a forged JWT */
 export function jwtOf(user: string, claims: object = {}, secret = SECRET): string {
   const signed = `${HEADER}.${part({ iss: ISSUER, aud: AUDIENCE, sub: user, exp: EXPIRES_AT, ...claims })}`
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`

@@ -7,11 +7,11 @@ export interface Row {
   readonly name: string
   readonly server: Running
   readonly load: Load
-  /** More servers that belong to it, for example the limiter that it asks. */
+  /** Further servers of the row, for example the limiter that it asks. */
   readonly beside?: readonly Running[]
   /** The store whose CPU time is counted too. */
   readonly redis?: Running
-  /** Whether each answer is a 429. Default no. */
+  /** Whether each response is a 429. Default no. */
   readonly refused?: boolean
   /** Bytes of the body in one of the directions. Default none. */
   readonly bytes?: number
@@ -24,9 +24,9 @@ export interface Sample {
   readonly proxy: number
   readonly redis: number
   readonly total: number
-  /** Milliseconds, as wrk saw it: with all connections always busy it is mostly time in a queue. */
+  /** Milliseconds, as wrk measured: with all connections always busy it is mostly time in a queue. */
   readonly p99: number
-  /** Answers that were not the expected ones. */
+  /** Unexpected responses. */
   readonly unexpected: number
 }
 
@@ -39,8 +39,8 @@ export interface Rounds {
 }
 
 /**
- * Until the code is compiled and the connections are open. Each row twice: what another row does meanwhile makes V8 throw
- * code away and compile it again, for 10 to 12 s in all (`--trace-opt --trace-deopt`). A single round is not to be quoted anyway.
+ * The rounds until the code is compiled and the connections are open. Each row has two: while another row runs, V8 throws code
+ * away and compiles it again, for 10 to 12 s in all (`--trace-opt --trace-deopt`). A single round must not be quoted anyway.
  */
 const WARM_ROUNDS = 2
 const WARM_SECONDS = 3
@@ -59,7 +59,7 @@ export async function measureRounds(rows: readonly Row[], { rounds, seconds }: R
   return samples
 }
 
-/** All but the store. */
+/** All servers but the store. */
 export const serversOf = ({ server, beside = [] }: Row): readonly Running[] => [server, ...beside]
 
 /** Nanoseconds so far. */
@@ -73,7 +73,7 @@ async function measure(row: Row, seconds: number): Promise<Sample> {
   return { rate: load.rate, p99: load.p99, proxy, redis, total: proxy + redis, unexpected: unexpected(row, load) }
 }
 
-/** @throws Error if it was not the row that was measured */
+/** @throws Error if another row was measured */
 function unexpected({ name, refused }: Row, load: Saturation): number {
   const wrong = load.broken + (refused ? load.requests - load.refused : load.refused)
   if (load.requests === 0 || wrong > load.requests / 100) {

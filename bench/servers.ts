@@ -7,18 +7,18 @@ import { type NginxLimits, quotaConfig, upstreamConfig } from './nginx/config.ts
 import { freePort, LOADING_CORE, type Server, startServer, TESTED_CORE } from './processes.ts'
 import { AUDIENCE, ISSUER, SECRET } from './requests.ts'
 
-/** Where `npm run build` leaves the program, from the folder of a checkout. */
+/** The place where `npm run build` leaves the program, from the folder of a checkout. */
 export const BUILT = 'dist/main.js'
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
-/** A server that requests or charges are sent to. */
+/** A server for requests or charges. */
 export interface Running extends Server {
   readonly port: number
 }
 
 export interface RunningGateway extends Running {
-  /** Of its administrators' listener. */
+  /** The port of its administrators' listener. */
   readonly admin: number
   /** Writes its configuration anew, with these sections replaced. */
   reconfigure(change: object): void
@@ -30,17 +30,17 @@ export interface Pair {
   readonly on: Running
 }
 
-/** The servers of one group of measurements; each group starts its own, so that none inherits what another left. */
+/** The servers of one group of measurements. Each group starts its own, so that none depends on another. */
 export interface Stage {
-  /** Without persistence: a snapshot in the middle of a round would be counted to whoever is being measured. */
+  /** Without persistence: a snapshot in the middle of a round would be counted to the measured row. */
   redis(): Promise<Running>
   /** The upstream of every row, an nginx on the core of the load, with files of these sizes. Default none. */
   upstream(files?: readonly { readonly file: string; readonly bytes: number }[]): Promise<Running>
   nginx(options: NginxQuota): Promise<Running>
-  /** @param log whether each request gets its line in a file; default no */
+  /** @param log whether each request gets a line in a file; default no */
   httpProxy(upstream: Running, log?: boolean): Promise<Running>
   gateway(options: Gateway): Promise<RunningGateway>
-  /** Any other server, on the core that is tested. */
+  /** Any other server, on the tested core. */
   server(command: readonly string[], port: number): Promise<Running>
   /** An empty folder. */
   folder(name: string): string
@@ -50,7 +50,7 @@ export interface Stage {
 export interface NginxQuota {
   readonly upstream: Running
   readonly redis: Running
-  /** Whether each request gets its line in a file. */
+  /** Whether each request gets a line in a file. */
   readonly log: boolean
   /** File with one line for each user: its id, a space, its credential. */
   readonly known: string
@@ -62,15 +62,15 @@ export interface Gateway {
   readonly upstream: Running
   /** Redis, or the URL of a store. */
   readonly store: Running | string
-  /** Whether each request gets its line in a file. */
+  /** Whether each request gets a line in a file. */
   readonly log: boolean
   /** Replaces whole sections of the configuration. */
   readonly change?: object
   /** More options of Node, for example `--cpu-prof`. */
   readonly flags?: readonly string[]
-  /** Default the core that is tested. */
+  /** Default the tested core. */
   readonly cores?: string
-  /** Whether what `npm run build` made is started and not the source, with the settings of the image. Default no. */
+  /** Whether to start the result of `npm run build` with the settings of the image, instead of the source. Default no. */
   readonly built?: boolean
   /** Folder of another checkout whose gateway is started. Default this one. */
   readonly checkout?: string
@@ -169,7 +169,7 @@ export function createStage(parent: string): Stage {
   }
 }
 
-/** What is left out is said, since it may be why one is cheaper. */
+/** Keys that are left out are reported, because they may be the reason for a lower cost. */
 function knownTo(checkout: string, wanted: object): object {
   const { fitting, left } = configurationFor(checkout, wanted)
   if (left.length > 0) process.stderr.write(`bench: the other checkout does not know ${left.join(', ')}\n`)
@@ -184,14 +184,14 @@ export function askRedis(port: number, ...command: string[]): string {
   return execFileSync('redis-cli', ['-h', '127.0.0.1', '-p', `${port}`, ...command], { encoding: 'utf8' })
 }
 
-/** Whose credentials the gateway takes. */
+/** The issuers that the gateway accepts. */
 export const ISSUERS = [{ issuer: ISSUER, audience: AUDIENCE, secret: SECRET, algorithms: ['HS256'] }]
 
 const windows = (limit: number) => ({ '1h': limit, '5h': limit, '1d': limit })
-/** More than a run uses, and no longer than limits are: numbers above 2^30 cost V8 more to write. */
+/** More than a run uses, and no longer than real limits: numbers above 2^30 cost V8 more to write. */
 export const PLENTY = 1e9
 
-/** What the file does not name is left at its default. JSON is YAML. */
+/** Keys that are not set keep their default. JSON is YAML. */
 function gatewayConfig(
   port: number,
   admin: number,
@@ -227,7 +227,7 @@ function gatewayConfig(
   }
 }
 
-/** Node as the image runs it but for a bound of the heap, with a folder of compiled code that the first start fills. */
+/** Node as in the image, except for the bound of the heap, with a folder of compiled code that the first start fills. */
 function nodeOfTheImage(compiled: string): string[] {
   const settings = ['NODE_ENV=production', 'NODE_OPTIONS=--max-semi-space-size=4', `NODE_COMPILE_CACHE=${compiled}`]
   return ['env', ...settings, process.execPath, '--min-semi-space-size=4']

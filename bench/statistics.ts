@@ -4,12 +4,12 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
-/** Round by round, so that a machine that slows down for a while slows both sides of each ratio. */
+/** Ratios round by round, so that a machine that slows down for a while slows both sides of each. */
 export function ratios<T>(a: readonly T[], b: readonly T[], value: (one: T) => number): number[] {
   return paired(a, b, (x, y) => value(x) / value(y))
 }
 
-/** @throws Error where the lists are not of the same rounds */
+/** @throws Error if the lists are not of the same rounds */
 export function paired<A, B>(a: readonly A[], b: readonly B[], of: (a: A, b: B) => number): number[] {
   if (a.length !== b.length) throw new Error(`${a.length} rounds cannot be compared with ${b.length}`)
   return a.map((one, round) => of(one, b[round] as B))

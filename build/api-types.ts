@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { API, type Checker, type Symbol as Named, SymbolFlags, type Type } from 'typescript/unstable/sync'
 
 /**
- * Writes the types of the admin API as the package has them: those of `src/contract/api.ts` with the schemas resolved, so that
- * whoever uses them needs neither the schemas nor zod. The compiler's own declarations would name both, and lose the comments
- * of the fields.
+ * Writes the types of the admin API for the package: those of `src/contract/api.ts` with the schemas resolved, so that a user
+ * of them needs neither the schemas nor zod. The compiler's own declarations would name both, and lose the comments of the
+ * fields.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -35,7 +35,7 @@ interface Writing {
   readonly checker: Checker
   /** The exported types, by the compiler's number. */
   readonly named: ReadonlyMap<number, string>
-  /** The types whose members are being written: one that is met again within itself is written by its name. */
+  /** The types whose members are being written. Such a type within itself is written by its name. */
   readonly within: Set<number>
 }
 
@@ -44,7 +44,7 @@ function declaration(writing: Writing, symbol: Named): string {
   return `${comment(writing.checker, symbol, '')}export type ${symbol.name} = ${type}\n`
 }
 
-/** @throws Error for a type that holds itself and is not exported */
+/** @throws Error for a type that contains itself and is not exported */
 function written(writing: Writing, type: Type, indent: string): string {
   const { checker, named, within } = writing
   if (type.isUnionType()) return union(type.getTypes().map((each) => written(writing, each, indent)))

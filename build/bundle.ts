@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
 
 /**
- * Writes the gateway into `dist`: each program, and the parts that several programs or moments need, in files of their own.
- * What the packages of `dependencies` have is in these files too. A start reads about 40 files in place of 700, for 0.6 of the
+ * Writes the gateway into `dist`: each program, and the parts that several programs need or that load later, in files of their
+ * own. They also hold the code of the packages in `dependencies`. A start reads about 40 files in place of 700, for 0.6 of the
  * CPU. They are CommonJS: an `import` of `node:http` would read each of its exports, and load a client of HTTP with it.
  */
 
@@ -14,7 +14,7 @@ const source = join(root, 'src')
 const dist = join(root, 'dist')
 const { files } = JSON.parse(readFileSync(join(root, 'tsconfig.build.json'), 'utf8')) as { files: string[] }
 
-/** A module finds the files beside it where they would be if it had a file of its own in `dist`. */
+/** A module finds the files beside it as if it had its own file in `dist`. */
 const places: Plugin = {
   name: 'places',
   transform(code, id) {
@@ -22,7 +22,7 @@ const places: Plugin = {
     const place = (path: string) => `(DIST + ${JSON.stringify(path)})`
     const file = relative(source, id).replace(/\.ts$/, '.js')
     const placed = code
-      // There is a `require` already, and what is required by it becomes a part of the bundle.
+      // There is a `require` already, and modules required by it become a part of the bundle.
       .replace(/^const require = createRequire\(import\.meta\.url\)$/m, '')
       .replaceAll('import.meta.url', `require('node:url').pathToFileURL${place(`/${file}`)}.href`)
       .replaceAll('import.meta.filename', place(`/${file}`))
@@ -44,10 +44,10 @@ const { output } = await bundle.write({
   format: 'cjs',
   entryFileNames: '[name].js',
   chunkFileNames: 'parts/[name]-[hash].js',
-  // As the modules are. Beside a banner the directive would be lost.
+  // As the modules are. After a banner the directive would be lost.
   strict: true,
-  // V8 keeps the text of what it has loaded, with two bytes for each character if one is beyond Latin-1. Names stay for the stacks,
-  // and lines, as Node prints that of an error which nobody catches.
+  // V8 keeps the text of loaded code, with two bytes for each character if one is beyond Latin-1. Names stay for the stacks, and so
+  // do lines, because Node prints that of an error which nobody catches.
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
   comments: false,
   intro: ({ fileName }) => `const DIST = require('node:path').join(__dirname, ${JSON.stringify(up(fileName))})`,
@@ -58,7 +58,7 @@ for (const file of globSync('src/**/*.{lua,sql}', { cwd: root }))
   cpSync(join(root, file), join(dist, relative('src', file)))
 for (const file of globSync('src/bin/*.cjs', { cwd: root })) cpSync(join(root, file), join(dist, relative('src', file)))
 
-/** @returns the way from the folder of a file to `dist` */
+/** @returns the path from the folder of a file to `dist` */
 function up(file: string): string {
   return join(relative(join(dist, file, '..'), dist), '.')
 }

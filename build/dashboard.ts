@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Builds the pages, the dashboard and the API reference, each only where a source is newer than what was built: so the start
+ * Builds the pages, the dashboard and the API reference, each only if a source is newer than the built page. So the start
  * and the tests can call it each time. `--force` builds in any case.
  */
 
@@ -22,7 +22,7 @@ const PAGES = [
     config: 'vite.reference.config.ts',
     output: 'dist/reference/page',
     sources: ['src/reference/page/**/*', 'src/reference/selection.ts'],
-    // Swagger UI is under the Apache licence, which asks for them wherever it goes.
+    // Swagger UI is under the Apache licence, which demands them in every copy.
     notices: ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
   },
 ] as const
@@ -31,7 +31,7 @@ for (const page of PAGES) if (isForced || isStale(page)) await build(page)
 
 async function build({ config, output, notices }: (typeof PAGES)[number]): Promise<void> {
   const target = join(root, output)
-  // Beside the old one and then in its place, so that a gateway that runs never meets half of it.
+  // The new page is built beside the old one and then takes its place, so that a running gateway never sees half of it.
   const fresh = `${target}.${process.pid}`
   mkdirSync(dirname(target), { recursive: true })
   const vite = await import('vite')
@@ -48,7 +48,7 @@ function isStale({ config, output, sources }: (typeof PAGES)[number]): boolean {
   return patterns.some((pattern) => globSync(pattern, { cwd: root }).some((file) => timeOf(join(root, file)) > built))
 }
 
-/** When it was last changed, in milliseconds; 0 where it is not there. */
+/** The time of the last change, in milliseconds; 0 for a missing file. */
 function timeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { parseSync } from 'vite'
 
 /**
- * What each part of `src` and `services` may import. All else is denied: a folder that is not named here, a library, a module of Node.
- * Types count, since a type ties two parts together as a value does.
+ * The imports that each part of `src` and `services` may have. All else is denied: a folder that is not named here, a library, a
+ * module of Node. Types count, because a type connects two parts like a value.
  */
 interface Part {
   /** Files and folders of other parts. */
@@ -16,9 +16,9 @@ interface Part {
   readonly node?: readonly string[]
 }
 
-/** Small tools that know nothing of the project. */
+/** Small tools without any knowledge of the project. */
 const LIB = ['lib/']
-/** What requests, charges and changes are. It is pure: no library, no socket, no file. */
+/** The basic terms of requests, charges and changes. They are pure: no library, no socket, no file. */
 const GROUND = [...LIB, 'errors.ts', 'observe/observation.ts']
 const DOMAIN = [
   ...GROUND,
@@ -31,7 +31,7 @@ const DOMAIN = [
   'alerts/',
   'alerts/kinds/',
 ]
-/** Each names what it adapts. */
+/** The name of each tells what it adapts. */
 const ADAPTERS = [
   'config/',
   'config/checks/',
@@ -48,7 +48,7 @@ const ADAPTERS = [
   'node/',
   'contract/',
 ]
-/** What the upstream client shows: its contract, what fulfils it, and what names and failures are. */
+/** The public files of the upstream client: its contract, its implementation, and its names and failures. */
 const CLIENT = ['contract', 'pool', 'failure', 'header-name', 'addresses'].map((name) => `forward/client/${name}.ts`)
 /** They know contracts, and never a store, a logger or a counter. */
 const PLANES = ['edge/', 'gateway/', 'decisions/', 'admin/', 'reference/']
@@ -76,10 +76,10 @@ const PARTS: Readonly<Record<string, Part>> = {
     files: [...GROUND, 'quota/', 'failures/', 'alerts/kinds/'],
     node: [...PURE.node, 'node:timers/promises'],
   },
-  // The page's types are made of the kinds.
+  // The page's types are made from the kinds.
   'alerts/kinds/': { files: [...GROUND, 'quota/', 'failures/', 'alerts/'], node: [] },
   'config/': { files: [...DOMAIN, 'config/checks/'], libraries: ['yaml', 'zod'] },
-  // A warning about what a request would get is looked up as the gateway does it.
+  // To warn about a request, its route is looked up in the way of the gateway.
   'config/checks/': { files: [...DOMAIN, 'config/', 'routing/'] },
   'routing/': { files: DOMAIN },
   'auth/': { files: [...DOMAIN, 'lib/http-client.ts'], libraries: ['jose'] },
@@ -88,10 +88,10 @@ const PARTS: Readonly<Record<string, Part>> = {
   'webhook/': { files: [...DOMAIN, 'lib/http-client.ts'], libraries: ['standardwebhooks'] },
   'respond/': { files: [...DOMAIN, 'node/'] },
   'forward/': { files: [...DOMAIN, ...CLIENT, 'respond/', 'node/'], libraries: ['http-proxy-3'] },
-  // A product of its own, which knows neither charges nor users nor what is ours.
+  // A separate product, which knows no charges, no users and nothing else of Tollgate.
   'forward/client/': { files: [...LIB, 'node/failed-writes.ts'] },
   'observe/': { files: [...DOMAIN, 'node/'], libraries: ['pino', 'prom-client'] },
-  // Loaded by whoever sends spans only.
+  // Loaded only by a process that sends spans.
   'opentelemetry/': {
     files: DOMAIN,
     libraries: ['api', 'exporter-trace-otlp-proto', 'resources', 'sdk-trace'].map((name) => `@opentelemetry/${name}`),
@@ -99,7 +99,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   // Loaded when somebody signs in by a provider.
   'oidc/': { files: DOMAIN, libraries: ['openid-client'] },
   'node/': { files: LIB },
-  // Every body that leaves the process.
+  // The bodies of everything that leaves the process.
   'contract/': { files: [...DOMAIN, 'lib/openapi-schemas.ts'], libraries: ['zod'], ...PURE },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
@@ -120,7 +120,7 @@ const PARTS: Readonly<Record<string, Part>> = {
     files: [...DOMAIN, 'contract/', 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'],
   },
   'app/': { files: APP },
-  // Logs decided again: the arithmetic of the gateway without sockets and stores.
+  // Decides logs again: the arithmetic of the gateway without sockets and stores.
   'replay/': {
     files: [...DOMAIN, 'config/', 'routing/', 'auth/', 'gateway/', 'app/'],
   },
@@ -172,11 +172,11 @@ interface Import {
   readonly from: string
   /** A file, or the name of a module or library. */
   readonly to: string
-  /** Which rule judges it. */
+  /** The rule that judges it. */
   readonly rule: Rule
 }
 
-/** All that breaks the layers, each with the name of its rule. @param root the folder that holds `src` and `services` */
+/** All violations of the layers, each with the name of its rule. @param root the folder that holds `src` and `services` */
 export function violations(root: string): string[] {
   const paths = globSync(['src/**/*.{ts,tsx}', 'services/**/*.{ts,tsx}'], { cwd: root, exclude: ['services/test/**'] })
   const files = paths.map(nameOf)
@@ -203,7 +203,7 @@ function denied({ from, to, rule }: Import): string | null {
   return isAllowed ? null : `${rule}: ${from} may not import ${to}`
 }
 
-/** The longest of those that fit. */
+/** The longest of the parts that fit. */
 function partOf(file: string): string | null {
   const fitting = Object.keys(PARTS).filter((name) => (name.endsWith('/') ? file.startsWith(name) : file === name))
   return fitting.reduce<string | null>((best, name) => (name.length > (best?.length ?? 0) ? name : best), null)
@@ -226,7 +226,7 @@ function importsOf(path: string, text: string): Import[] {
   return found
 }
 
-/** What is read of a node; each kind of node has some of it. */
+/** The parts of a node that are read. Each kind of node has some of them. */
 interface Syntax {
   readonly type?: string
   readonly name?: string
@@ -243,7 +243,7 @@ function visit(node: unknown, look: (node: Syntax) => void): void {
   for (const part of Object.values(node)) visit(part, look)
 }
 
-/** A part is named without `src`. */
+/** The name of a part, without `src`. */
 function nameOf(path: string): string {
   return path.replace(/^src\//, '')
 }
@@ -256,7 +256,7 @@ function importOf(path: string, name: string, isType: boolean): Import {
   return { from, to: name.split('/', name.startsWith('@') ? 2 : 1).join('/'), rule: 'library' }
 }
 
-/** One for each file that leads back to itself by a way that no other found. */
+/** One circle for each file that leads back to itself by a way that no other found. */
 function circles(imports: readonly Import[]): string[] {
   const next = Map.groupBy(imports, ({ from }) => from)
   const done = new Set<string>()

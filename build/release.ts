@@ -1,20 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
- * The version and the address of the repository, wherever they stand. `node build/release.ts set 1.2.0 https://forge.example/team/tollgate`
- * writes both; `check` with the same ends with 1 and names each place that says something else, or lacks its section of the changelog.
+ * The version and the address of the repository, in all their places. `node build/release.ts set 1.2.0 https://forge.example/team/tollgate`
+ * writes both. `check` with the same arguments ends with 1 and names each place that differs, or lacks its section of the changelog.
  */
 
-/** A place that says the version or the repository: `find` is around it, and what it should say goes between the two groups. */
+/** A place of the version or the repository: `find` matches around it, and the value goes between the two groups. */
 interface Place {
   readonly file: string
   readonly find: RegExp
   readonly what: 'version' | 'repository'
-  /** How many there are. */
+  /** The number of its occurrences. */
   readonly times: number
 }
 
-/** Of the lock file only the entries of the project itself. */
+/** In the lock file only the entries of the project itself count. */
 const OWN = String.raw`"(?:name": "tollgate|name": "@tollgate/services)",\n\s+"version": "`
 export const PLACES: readonly Place[] = [
   { file: 'package.json', find: /^( {2}"version": ")[^"]*(")/gm, what: 'version', times: 1 },
@@ -32,7 +32,7 @@ export interface Release {
   readonly repository: string
 }
 
-/** @param folder of the project. @returns a line for each place that does not say what it should */
+/** @param folder of the project. @returns a line for each place with another value */
 export function problems(folder: string, release: Release): string[] {
   const wrong = PLACES.flatMap(({ file, find, what, times }) => {
     const text = readFileSync(`${folder}/${file}`, 'utf8')

@@ -2,9 +2,9 @@ import { readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Leaves in `node_modules` of each package only what it says of itself and its licence: for the image. Its code is in the bundle, and
- * whoever looks into the image finds by these what the bundle is made of. The command of npm goes too, which looks whether
- * Node is new enough: the image brings its Node.
+ * Leaves in `node_modules` of each package only its description and its licence, for the image. Its code is in the bundle, and these
+ * files show what the bundle is made of. The command of npm that checks the version of Node is removed too: the image has its own
+ * Node.
  */
 
 const MANIFEST = /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * What was built runs: `dist/` makes a token, serves a charged request, a tunnel and the dashboard, and stops, on the Node that runs
- * this.
+ * Checks that the build works: `dist/` makes a token, serves a charged request, a tunnel and the dashboard, and stops, on the
+ * present Node.
  */
 
-/** What the sample handshake of RFC 6455 has. */
+/** The key in the sample handshake of RFC 6455. */
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-smoke-'))
 const file = join(folder, 'tollgate.yaml')

@@ -1,40 +1,40 @@
 import { connect, type Socket } from 'node:net'
 
-/** A process that plays all attackers of a row at once. It takes a plan by a message, and another message or the end of the channel ends it. */
+/** A process that plays all attackers of a row at once. It gets a plan by a message, and ends at another message or the end of the channel. */
 
 export interface Plan {
   readonly port: number
-  /** Where its connections come from, in turn. */
+  /** The addresses of its connections, used in turn. */
   readonly addresses: readonly string[]
-  /** Open at a time. */
+  /** Connections that are open at a time. */
   readonly connections: number
-  /** Sent on each connection. Each `{n}` in it becomes eight digits that no other one has. */
+  /** The text that each connection sends. Each `{n}` in it becomes eight digits that are never used twice. */
   readonly text: string
-  /** Whether it reads what comes back. Default yes. */
+  /** Whether responses are read. Default yes. */
   readonly reads?: boolean
   /** Responses after which a connection sends the text again. Default never: it is silent from then on. */
   readonly repeatAfter?: number
   /** Milliseconds at least between two texts of one connection. Default 0. */
   readonly pace?: number
-  /** Whether a connection that was closed is opened anew. Default no. */
+  /** Whether a closed connection is opened anew. Default no. */
   readonly reopens?: boolean
 }
 
-/** What became of it. */
+/** The totals of an attack. */
 export interface Sent {
-  /** Of what was sent. */
+  /** Bytes that were sent. */
   readonly bytes: number
   readonly opened: number
   readonly responses: number
-  /** Connections that were closed on it. */
+  /** Connections that the server closed. */
   readonly closed: number
 }
 
-/** Connects under way: more would be lost by the queue of the kernel, and come again a second later. */
+/** The most connects at a time. With more the queue of the kernel would lose some, and they would come again a second later. */
 const OPENING = 200
-/** So that no attack runs away. */
+/** The bound that keeps an attack from running away. */
 const MOST_OPENED = 200_000
-/** How long a connection that was closed at once waits before it is opened anew. */
+/** How long a connection that was closed at once waits before it is opened anew, in milliseconds. */
 const REOPEN_MS = 100
 const BEGUN_WITHIN_MS = 6000
 const ENDS_WITHIN_MS = 40_000
@@ -56,7 +56,7 @@ class Attacker {
     this.#queued = plan.connections
   }
 
-  /** @param begun once each connection is open or refused */
+  /** @param begun called once each connection is open or refused */
   begin(begun: () => void): void {
     this.#openQueued()
     const until = Date.now() + BEGUN_WITHIN_MS

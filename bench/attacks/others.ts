@@ -1,44 +1,44 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Fifty users, each at an address of its own, who ask while somebody attacks. */
+/** Fifty users, each at its own address, who ask while somebody attacks. */
 
 export const OTHERS = 50
-/** One request of each of them so often, later where the one before has not ended. */
+/** The interval of the requests of each user, in milliseconds. A request waits for the end of the one before. */
 const EVERY_MS = 500
-/** How long one waits. */
+/** How long a user waits, in milliseconds. */
 const PATIENCE_MS = 8000
-/** Within this each of its requests has to be served. */
+/** The time within which each request has to be served, in milliseconds. */
 export const SOON_MS = 1000
 
-/** What a user asks for. */
+/** The requests of a user. */
 export interface Kind {
   readonly name: string
   readonly port: number
-  /** Whether it goes over a connection that was opened before the attack. Otherwise over a new one. */
+  /** Whether the request goes over a connection that was opened before the attack, or over a new one. */
   readonly kept: boolean
   /** The only status that counts as served. */
   readonly status: 200 | 101
-  /** @param user of 0 to 49 */
+  /** @param user 0 to 49 */
   readonly text: (user: number) => string
 }
 
 export interface Served {
-  /** Of the fifty, those whose requests were all served soon. */
+  /** How many of the fifty users got all requests served soon. */
   readonly soon: number
   /** Milliseconds; infinite for requests that were not served. */
   readonly waits: readonly number[]
-  /** How often each thing came instead, for example `new: 503`. */
+  /** How often each other result came, for example `new: 503`. */
   readonly instead: ReadonlyMap<string, number>
 }
 
 export interface Others {
-  /** Lets all of them ask for so many seconds, and waits for the last response. */
+  /** Lets all users ask for so many seconds, and waits for the last response. */
   ask(seconds: number): Promise<Served>
   close(): void
 }
 
-/** A status, or the code of an error, and the milliseconds until then. */
+/** A status, or the code of an error, and the milliseconds until it came. */
 interface Outcome {
   readonly came: string
   readonly ms: number
@@ -96,7 +96,7 @@ export function createOthers(kinds: readonly Kind[]): Others {
   }
 }
 
-/** @returns the status of the response once all of it is there, or why there is none */
+/** @returns the status of the response once it is complete, or why there is none */
 function cameOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
@@ -116,7 +116,7 @@ function cameOf(socket: Socket): Promise<string> {
   })
 }
 
-/** By its length, where it says one. */
+/** Whether the response is complete by its length, if it has one. */
 function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n')
   if (end === -1) return false

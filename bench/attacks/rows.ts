@@ -6,31 +6,31 @@ import { ISSUERS, type Running } from '../servers.ts'
 import type { Plan } from './attacker.ts'
 import type { Kind } from './others.ts'
 
-/** What attackers do, and what the others ask for meanwhile. */
+/** The attacks, and the requests of the others meanwhile. */
 
-/** A file that no buffer takes. */
+/** A file that fits into no buffer. */
 export const BIG = { file: 'big', bytes: 8_000_000 }
 
 /** Ports of a server under attack. */
 export interface Ports {
   readonly port: number
-  /** Of the admin listener; `null` where there is none. */
+  /** The port of the admin listener; `null` if there is none. */
   readonly admin: number | null
 }
 
 export interface AttackRow {
   readonly name: string
-  /** `null` for nobody. */
+  /** The attack; `null` for no attackers. */
   readonly attack: (Omit<Plan, 'port' | 'addresses'> & { readonly addresses: number }) | null
-  /** Where it goes. Default the port of the service. */
+  /** The target. Default the port of the service. */
   readonly at?: 'admin'
-  /** Default `plain`. */
+  /** The requests of the others. Default `plain`. */
   readonly others?: 'plain' | 'tunnels' | 'probes' | 'tokens' | 'signatures'
   /** Whether nginx is attacked, too. Default no. */
   readonly nginx?: boolean
 }
 
-/** How long the provider of credentials takes for each question. */
+/** How long the provider of credentials takes for each question, in milliseconds. */
 const PROVIDER_MS = 500
 const WRONG_TOKEN = 'bad-{n}'
 
@@ -43,7 +43,7 @@ const UPGRADE = [
   'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
 ]
 
-/** 8,100 bytes each, a little less than `edge.max_url`. */
+/** 8,100 bytes, a little less than `edge.max_url`. */
 const ODD_PATH = `/${'%C3%A9'.repeat(1350)}`
 const ODD_QUERY = `/priced?${'c%CC%80h%CC%810&'.repeat(476)}`
 const HALF_A_HEAD = 'GET /none HTTP/1.1\r\nHost: a\r\nX-Half'
@@ -137,12 +137,12 @@ export const ROUTES = [
   { match: 'POST /priced', category: 'write', cost: { body: 'chargeId', values: { 1: 1 } } },
 ]
 
-/** An issuer whose checks are dear. */
+/** An issuer whose tokens are expensive to check. */
 export interface DearIssuer {
   readonly jwks: string
-  /** A new JWT that is good. */
+  /** A new valid JWT. */
   good(user: number): string
-  /** Text of JWTs that are not, with `{n}` in their signatures. */
+  /** The text of invalid JWTs, with `{n}` in their signatures. */
   readonly forged: string
 }
 
@@ -165,12 +165,12 @@ export function createDearIssuer(folder: string): DearIssuer {
   return {
     jwks: `file:${jwks}`,
     good: (user) => signed(textOf(user), privateKey),
-    // Both halves of a signature are below the order of the curve, or nothing would be calculated.
+    // Both halves of a signature are below the order of the curve. Otherwise nothing would be calculated.
     forged: `${textOf(0)}.${'AB'.padEnd(88, 'q')}${'AB'.padEnd(76, 'q')}{n}qqqA`,
   }
 }
 
-/** What `auth` has while these rows are attacked. */
+/** The `auth` section for these rows. */
 export function authOf({ jwks }: DearIssuer, provider: Running): object {
   const dear = { issuer: DEAR_ISSUER, audience: AUDIENCE, jwks, algorithms: ['ES512'] }
   const introspection = {
@@ -181,7 +181,7 @@ export function authOf({ jwks }: DearIssuer, provider: Running): object {
   return { jwt: [...ISSUERS, dear], introspection: [introspection] }
 }
 
-/** @returns what the others ask for, in turn */
+/** @returns the requests of the others, in turn */
 export function kindsOf(row: AttackRow, { port, admin }: Ports, issuer: DearIssuer): readonly Kind[] {
   const bearer = (credential: string): string => `Authorization: Bearer ${credential}`
   const own = (user: number): string => bearer(jwtOf(userName(user)))

@@ -8,9 +8,9 @@ import { forwardingConfig } from '../nginx/config.ts'
 import { freePort } from '../processes.ts'
 import type { Running, Stage } from '../servers.ts'
 
-/** Proxies that forward, as their pages have them, and Envoy with a service of limits in place of the gateway. */
+/** Proxies that forward, in the form of their guides, and Envoy with a service of limits in place of the gateway. */
 
-/** The ports that a page has. */
+/** The ports that a guide uses. */
 export interface Places {
   readonly service: number
   readonly decisions: number
@@ -30,7 +30,7 @@ export function bareNginx(stage: Stage, places: Places): Promise<Running> {
   return nginx(stage, places, (port) => `listen 127.0.0.1:${port}; location / { ${KEPT} proxy_pass http://service; }`)
 }
 
-/** With connections to the gateway that are kept, as the page says at its end. */
+/** nginx with kept connections to the gateway, as in the last part of its guide. */
 export function askingNginx(stage: Stage, places: Places): Promise<Running> {
   return nginx(stage, places, (port) =>
     blockOf('nginx', 'nginx')
@@ -90,10 +90,10 @@ function ratelimit(): string {
   return keptTool(tool) as string
 }
 
-/** A limit that no run reaches, which the file of Envoy and that of its service share. */
+/** A limit that no run reaches. The files of Envoy and of its service share it. */
 const [LIMIT, DOMAIN, KEY] = [4_000_000_000, 'bench', 'credential']
 
-/** Envoy, which asks its service for one window of an hour of each credential, and that service. */
+/** Envoy, which asks its service for one window of an hour for each credential, and that service. */
 export async function limitedEnvoy(
   stage: Stage,
   service: number,
@@ -106,7 +106,7 @@ export async function limitedEnvoy(
   const settings = {
     ...{ HOST: '127.0.0.1', PORT: await freePort(), GRPC_HOST: '127.0.0.1', GRPC_PORT: limits },
     ...{ DEBUG_HOST: '127.0.0.1', DEBUG_PORT: await freePort(), LOG_LEVEL: 'error', DISABLE_STATS: 'true' },
-    // Its rules are those of RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/config.
+    // It reads its rules from RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/config.
     ...{ RUNTIME_ROOT: dirname(own), RUNTIME_SUBDIRECTORY: basename(own), RUNTIME_WATCH_ROOT: 'false' },
     ...{ REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}` },
   }

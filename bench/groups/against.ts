@@ -7,7 +7,7 @@ import { type Bench, type Group, inShortTurns } from './group.ts'
 const PATHS = { 'refusal (429)': '/spent', 'bare forward': '/public', 'accepted charge': '/read' } as const
 type Kind = keyof typeof PATHS
 
-/** Microseconds of Redis for one charge: about a tenth of what it takes. */
+/** The most microseconds that Redis may need more for one charge: about a tenth of its cost. */
 const MORE_REDIS = 0.3
 
 /** This checkout against another one, such as the reference of the project, in the same rounds. */
@@ -32,7 +32,7 @@ export function against(other: Checkout): Group {
           name: `${kind}, CPU of the gateway here against there`,
           unit: 'x' as const,
           values: ratios(samples.get(here[kind]) ?? [], samples.get(there[kind]) ?? [], ({ proxy }) => proxy),
-          // Runs of one and the same thing differ by some percent. The reference is not to be exceeded at all.
+          // Runs of the same thing differ by some percent. The reference may not be exceeded at all.
           target: { atMost: other.name.startsWith(REFERENCE) ? 1 : 1.05 },
         })),
         {

@@ -22,11 +22,11 @@ import type { Running } from '../servers.ts'
 import { median } from '../statistics.ts'
 import type { Bench, Group } from './group.ts'
 
-/** What strangers take from fifty others, each a user with an address of its own: at an earlier commit, now, and by nginx. */
+/** The harm that strangers do to fifty others, each a user with its own address: at an earlier commit, now, and with nginx. */
 
 /** The others ask before the attack, so that code is compiled and their kept connections are open. */
 const WARM_SECONDS = 1.5
-/** From the moment when the attack is whole. */
+/** The time from the moment at which all attackers are connected, in milliseconds. */
 const SETTLE_MS = 500
 const ASK_SECONDS = 6
 const QUICK_SECONDS = 2

@@ -13,7 +13,7 @@ interface Size {
   readonly connections: number
 }
 
-// Few connections for large bodies: what is under way when the time is up was paid for and is not counted.
+// Few connections for large bodies: requests under way at the end cost CPU time and are not counted.
 const SIZES: readonly Size[] = [
   { name: '1 KB', file: '1k', bytes: 1000, connections: 64 },
   { name: '100 KB', file: '100k', bytes: 100_000, connections: 16 },
@@ -77,7 +77,7 @@ function loadOf({ requests }: Bench, { port }: Running, size: Size, direction: D
 interface Stream {
   readonly direction: Direction
   readonly before: number
-  /** Peaks of the two halves of the time. */
+  /** Peaks in the two halves of the time. */
   readonly halves: readonly [number, number]
   readonly after: number
   /** Bytes of all bodies. */

@@ -4,14 +4,14 @@ import { measureRounds, type Row } from '../rows.ts'
 import { median, ratios } from '../statistics.ts'
 import { type Group, inShortTurns } from './group.ts'
 
-/** As many as the other rows have. */
+/** The same number as in the other rows. */
 const USERS = 1000
 const ACCEPTED = 'an accepted charge, a JWT that is remembered'
 
 const FORGED = 'a secret of somebody else, who is not known to the gateway'
 const many = Object.fromEntries(Array.from({ length: 640 }, (_, i) => [`c${i}`, 1]))
 
-/** Each from another of a thousand addresses: one address alone has few checks for nothing. Large ones cost the most. */
+/** Each comes from another of a thousand addresses: one alone may have few failed checks. Large ones cost the most. */
 const REFUSED: Readonly<Record<string, (user: number) => string>> = {
   '401, an access key that is made up': (user) => `gw_${userName(user).repeat(4)}`,
   '401, a small JWT that is forged': (user) => jwtOf(userName(user), {}, FORGED),
@@ -20,7 +20,7 @@ const REFUSED: Readonly<Record<string, (user: number) => string>> = {
   '401, a JWT of 8 KiB that is forged, of 640 claims': (user) => jwtOf(userName(user), many, FORGED),
 }
 
-/** Refusals of callers whose credential is not good, against a charge. */
+/** Refusals of callers with an invalid credential, compared with a charge. */
 export const callers: Group = async (bench) => {
   const [redis, upstream] = [await bench.stage.redis(), await bench.stage.upstream()]
   const rowOf = async (name: string, jwtAt: (user: number) => string, refused: boolean): Promise<Row> => {
@@ -54,7 +54,7 @@ export const callers: Group = async (bench) => {
   }
 }
 
-/** A proxy in front is trusted, so that the address of each user can be one of its own. */
+/** A trusted proxy stands in front, so that each user can have its own address. */
 const EDGE = { trusted_proxies: ['127.0.0.0/8'], max_connections_per_address: 'none', shares: { address: 'none' } }
 
 function fieldOf(user: number, credential: string): string {

@@ -8,7 +8,7 @@ const COUNTS = [1, 16, 256, 1024]
 export const connections: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
-  // More requests may be under way than the default lets in.
+  // More requests may be under way than the default allows.
   const change = { edge: { max_in_flight: 2000, max_connections_per_address: 'none', shares: { address: 'none' } } }
   const gateway = await stage.gateway({ upstream, store: redis, log: false, change })
   const nginx = await stage.nginx({ upstream, redis, log: false, known: requests.known })

@@ -14,7 +14,7 @@ interface CostRows {
   readonly httpProxy: Row
 }
 
-/** What is measured, with its log off or on. */
+/** The measured servers, with their log off or on. */
 interface Servers {
   readonly gateway: Running
   readonly nginx: Running
@@ -22,7 +22,7 @@ interface Servers {
   readonly redis: Running
 }
 
-/** What a small request costs, side by side. */
+/** The cost of a small request, side by side. */
 export const cost: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
@@ -31,7 +31,7 @@ export const cost: Group = async (bench) => {
   const httpProxy = await offAndOn((log) => stage.httpProxy(upstream, log))
   const off = rowsOf(bench, { gateway: gateway.off, nginx: nginx.off, httpProxy: httpProxy.off, redis }, 'log off')
   const on = rowsOf(bench, { gateway: gateway.on, nginx: nginx.on, httpProxy: httpProxy.on, redis }, 'log on')
-  // Rows that are compared stand next to each other.
+  // Compared rows stand next to each other.
   const turns = inShortTurns(bench)
   const samples = await measureRounds([...Object.values(off), ...Object.values(on)], turns)
   return {

@@ -8,11 +8,11 @@ import type { Running } from '../servers.ts'
 import { paired, ratios } from '../statistics.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
 
-/** As many as the other rows have. */
+/** The same number as in the other rows. */
 const USERS = 1000
 const TOKEN = 'a-token-of-the-services-of-the-benchmark'
 
-/** A decision by each form, and a request through each proxy that asks, beside what limits without asking. */
+/** A decision in each form, and a request through each proxy that asks, beside limiters that do not ask. */
 export const decisions: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
@@ -55,7 +55,7 @@ export const decisions: Group = async (bench) => {
   }
 }
 
-/** The same charge, asked for as each proxy and a service asks. */
+/** The same charge, in the form of each proxy's and of a service's question. */
 function formRows({ requests }: Bench, redis: Running, proxies: Running, services: Running) {
   const asked = (path: string, fields: string) =>
     requests.of(

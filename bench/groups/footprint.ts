@@ -10,15 +10,15 @@ import { spreadOf, table } from '../report.ts'
 import { BUILT, type Gateway, type Running } from '../servers.ts'
 import type { Bench, Group } from './group.ts'
 
-/** Times that each is started. The first fills what a later one reads, as the compiled code. */
+/** How often each is started. The first start fills caches for the later ones, such as the compiled code. */
 const STARTS = 5
-/** By then a gateway has seen that its configuration rests, and looks at it less. */
+/** After this time a gateway has noticed that its configuration rests, and checks it less often. */
 const SETTLE_MS = 8000
 const IDLE_MS = 2000
 const LOAD_SECONDS = 3
 const STARTS_WITHIN_MS = 30_000
 
-/** What a proxy stands before and counts in. */
+/** The upstream and the store of a proxy. */
 interface Backends {
   readonly upstream: Running
   readonly redis: Running
@@ -30,7 +30,7 @@ interface Subject {
   start(): Promise<Running>
 }
 
-/** What a proxy takes before it does anything: time to start, memory, and the time of an idle one. */
+/** The use of a proxy before it does anything: time to start, memory, and CPU time while idle. */
 export const footprint: Group = async (bench) => {
   const { stage } = bench
   const backends = { upstream: await stage.upstream(), redis: await stage.redis() }
@@ -96,7 +96,7 @@ async function measure({ name, start }: Subject, { requests, quick }: Bench): Pr
   return [name, spreadOf(times, 0), ...numbers, cpu.toFixed(1), wakes.toFixed(0)]
 }
 
-/** Resident and proportional, in bytes. */
+/** Resident and proportional memory, in bytes. */
 function memory({ pid }: Running): [number, number] {
   const { resident, proportional } = memoryOf(pid)
   return [resident, proportional]
@@ -111,7 +111,7 @@ async function idle({ pid }: Running): Promise<[number, number]> {
   return [(cpuTime(pid) - before[0]) / 1e6 / seconds, (wakes() - before[1]) / seconds]
 }
 
-/** @throws Error if none comes */
+/** @throws Error if no charge succeeds */
 async function firstCharge(port: number, credential: string): Promise<void> {
   const until = Date.now() + STARTS_WITHIN_MS
   while ((await statusOf(port, credential)) !== 200) {
@@ -120,7 +120,7 @@ async function firstCharge(port: number, credential: string): Promise<void> {
   }
 }
 
-/** @returns 0 where there is no answer */
+/** @returns 0 if there is no response */
 function statusOf(port: number, credential: string): Promise<number> {
   const headers = { authorization: `Bearer ${credential}`, host: 'bench.local' }
   return new Promise((resolve) => {

@@ -4,12 +4,12 @@ import type { Requests } from '../requests.ts'
 import type { Rounds } from '../rows.ts'
 import type { Stage } from '../servers.ts'
 
-/** What a group measures with. */
+/** The tools that a group measures with. */
 export interface Bench extends Rounds {
   readonly stage: Stage
   readonly requests: Requests
   readonly openLoop: OpenLoopLoad
-  /** Only to see that it works: what takes long may be made smaller. */
+  /** The run only checks that the benchmark works: long work may be made smaller. */
   readonly quick: boolean
   /** Folder of another checkout that peers measures too; `null` for none. */
   readonly against: string | null
@@ -19,7 +19,7 @@ export interface Bench extends Rounds {
 
 export type Group = (bench: Bench) => Promise<Section>
 
-/** Where a bound is narrow: twice the time, in turns of 1 s, since the machine is not as fast in one minute as in the next. */
+/** For narrow bounds: twice the time, in turns of 1 s, because the speed of the machine changes from minute to minute. */
 export function inShortTurns(bench: Bench): Bench {
   return bench.quick ? bench : { ...bench, rounds: 2 * bench.rounds * bench.seconds, seconds: 1 }
 }

@@ -5,13 +5,13 @@ import type { Running } from '../servers.ts'
 import { median } from '../statistics.ts'
 import type { Bench, Group } from './group.ts'
 
-/** A way that requests of a fixed rate take. */
+/** A path of requests at a fixed rate. */
 interface Way {
   readonly name: string
   readonly load: Load
-  /** Those on the core that is tested. */
+  /** The servers on the tested core. */
   readonly servers: readonly Running[]
-  /** Whether V8 compiles it while it runs, so that it needs rounds that are not measured. */
+  /** Whether V8 compiles it while it runs, so that some of its first rounds are not measured. */
   readonly compiles: boolean
 }
 
@@ -26,7 +26,7 @@ interface Round extends Latency {
   readonly busy: number
 }
 
-/** Latency at half of the rate that saturates the gateway: for the upstream itself and for what stands before it. */
+/** Latency at half of the rate that saturates the gateway, for the upstream alone and for each proxy in front of it. */
 export const latency: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
@@ -65,7 +65,7 @@ export const latency: Group = async (bench) => {
       {
         name: 'added p99 at half of the saturation load (access log on)',
         unit: 'ms',
-        // The smallest, so that a busy moment of the machine cannot pass for a slow upstream and flatter the difference.
+        // The smallest, so that a busy moment of the machine does not look like a slow upstream.
         values: of(charged).map(({ p99 }) => p99 - Math.min(...of(direct).map((round) => round.p99))),
         target: { atMost: 2 },
       },
@@ -73,20 +73,20 @@ export const latency: Group = async (bench) => {
   }
 }
 
-/** Requests a second: what a round is measured at. */
+/** The rate of a round, in requests a second. */
 async function halfLoad(load: Load, seconds: number): Promise<number> {
   return Math.round((await saturate(load, seconds)).rate / 2)
 }
 
 /**
- * Rounds that are not measured: at this rate V8 goes on compiling after the saturation, on the core that is tested. p99 of an
+ * Rounds that are not measured. At this rate V8 goes on compiling after the saturation, on the tested core. p99 of an
  * accepted request was 90, 6, 53, 5 and 3 ms in the first rounds of 4 s, and 2 to 2.5 ms from the tenth on.
  */
 const WARM_ROUNDS = 10
 
 /**
- * Each round has a rate of its own: on a machine whose speed swings, half of what it took a minute ago may be all that it
- * takes now (saturated at 27,600 requests/s, and the core full at 13,800).
+ * Each round has its own rate. On a machine whose speed varies, half of an earlier rate may be all that it reaches now
+ * (saturated at 27,600 requests/s, and the core full at 13,800).
  */
 async function measure(ways: readonly Way[], charged: Load, { openLoop, rounds, seconds, quick }: Bench) {
   const result = new Map<Way, Round[]>(ways.map((way) => [way, []]))

@@ -4,12 +4,12 @@ import { jwtOf } from '../requests.ts'
 import { askRedis } from '../servers.ts'
 import type { Group } from './group.ts'
 
-/** As many as let the tables of Redis be neither at their fullest nor at their emptiest: they take 16 to 32 bytes of each user. */
+/** So that the tables of Redis are neither at their fullest nor at their emptiest: they take 16 to 32 bytes of a user. */
 const USERS = 100_000
-/** As identity providers make them. */
+/** The length of ids that identity providers make. */
 const ID_LENGTH = 36
 const REQUESTS_PER_SECOND = 3000
-/** Redis moves a table that has grown, and gives buffers of its clients back, in the background. */
+/** In the background Redis moves a table that has grown, and frees buffers of its clients. */
 const SETTLE_MS = 3000
 
 /** Empties Redis, then charges each user once in one category and once more in another. */

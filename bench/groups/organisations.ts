@@ -10,12 +10,12 @@ import { ratios } from '../statistics.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
 import { until } from './until.ts'
 
-/** As many as the other rows have. */
+/** The same number as in the other rows. */
 const USERS = 1000
-/** So few that the charges of one batch share them, and so many that nearly each charge of a batch has one of its own. */
+/** Few organisations share the charges of one batch. With many, nearly each charge of a batch has its own. */
 const FEW = 6
 const MANY = 100
-/** For the memory of one, as in the group of users. */
+/** The number for the memory of one organisation, as in the group of users. */
 const IDLE = 100_000
 const ID_LENGTH = 36
 const BATCH = 250
@@ -34,7 +34,7 @@ const change = {
   routes: [{ match: 'GET /read', category: 'read', cost: 1 }],
 }
 
-/** The same charge by users who belong to an organisation with three windows, and by users who do not. */
+/** The same charge by users in an organisation with three windows, and by users without one. */
 export const organisations: Group = async (bench) => {
   const [redis, upstream] = [await bench.stage.redis(), await bench.stage.upstream()]
   const server = await bench.stage.gateway({ upstream, store: redis, log: false, change })
@@ -83,8 +83,8 @@ function rowOf(
 }
 
 /**
- * Of organisations that were charged once in each of two categories of three windows. A store of which no process has
- * reported writes the long form of a section, which takes 7 bytes more.
+ * The memory of organisations that were charged once in each of two categories of three windows. If no process has
+ * reported to a store, it writes the long form of a section, which takes 7 bytes more.
  */
 async function memoryOf(redis: Running, count: number): Promise<Figure> {
   askRedis(redis.port, 'FLUSHALL')

@@ -4,10 +4,10 @@ import type { Row } from '../rows.ts'
 import { offAndOn, type Running } from '../servers.ts'
 import type { Bench, Group } from './group.ts'
 
-/** Requests a second that people have, and not what saturates a core. */
+/** Requests a second of real services, far below those that saturate a core. */
 const RATES = [100, 500, 2000, 5000]
 
-/** What a small request costs, and how long it takes, at rates that leave the core idle in between. */
+/** The cost and the time of a small request, at rates that leave the core idle in between. */
 export const rates: Group = async (bench) => {
   const rows = await rowsOf(bench)
   await warmUp(rows, bench)

@@ -8,7 +8,7 @@ import { shuffled } from './shuffle.ts'
 const COUNTS = [10, 1000, 10_000] as const
 const REQUESTS = 10_000
 
-/** The same charge with few and with many routes, all of them asked for in a random order. */
+/** The same charge with few and with many routes, which are all requested in a random order. */
 export const routes: Group = async (bench) => {
   const rows = new Map<number, Row>()
   for (const count of COUNTS) rows.set(count, await rowOf(bench, count))

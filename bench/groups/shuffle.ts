@@ -1,4 +1,4 @@
-/** In a random order that is the same in every run: a linear congruential generator (Numerical Recipes) picks. */
+/** A random order that is the same in every run, from a linear congruential generator (Numerical Recipes). */
 export function shuffled<T>(list: readonly T[]): T[] {
   const result = [...list]
   let state = 1

@@ -1,4 +1,4 @@
-/** A store connects in the background. */
+/** Repeats an action until it succeeds: a store connects in the background. */
 export async function until(action: () => Promise<void>, tries = 100): Promise<void> {
   for (let left = tries; ; left--) {
     try {

@@ -25,14 +25,14 @@ const WINDOWS = [
   { name: '5h', seconds: 18_000 },
   { name: '1d', seconds: 86_400 },
 ]
-/** As `usage` keeps them by default: 35 days of the longest window, 48 hours of the others. */
+/** The defaults of `usage`: 35 days of the longest window, 48 hours of the others. */
 const KEPT = { ...NO_RETENTION, longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 }
 const RULES = { windows: WINDOWS, kept: KEPT, books: null, zone: 'UTC' }
 const SINCE = new Map(WINDOWS.map((window) => [countedName(window), 0]))
-/** Microseconds, of a command that is counted as long. */
+/** Microseconds. A command that takes longer counts as long. */
 const LONG = 5000
 
-/** What it takes to say what each of many users used. */
+/** The cost of reporting the usage of each of many users. */
 export const usage: Group = async ({ stage, quick }) => {
   const users = quick ? USERS / 10 : USERS
   const redis = await stage.redis()
@@ -94,7 +94,7 @@ interface Measured {
   readonly cpu: number
   readonly redisCpu: number
   readonly wall: number
-  /** The longest that the event loop was held. */
+  /** The longest time that the event loop was blocked. */
   readonly longest: number
 }
 
@@ -121,7 +121,7 @@ function cpuOf({ port }: Running): number {
   return 1000 * (seconds('used_cpu_user') + seconds('used_cpu_sys'))
 }
 
-/** Counters by the gateway's own store, and histories as its script writes them: 35 days would take 35 days. */
+/** Counters come from the gateway's own store. Histories are written directly: real ones would take 35 days. */
 async function fill(redis: Running, store: Store, users: number, at: number): Promise<void> {
   const limits = WINDOWS.map((window) => ({ window, limit: PLENTY }))
   const keys = createKeys('tollgate')
@@ -145,7 +145,7 @@ async function fill(redis: Running, store: Store, users: number, at: number): Pr
 
 let made: Buffer | null = null
 
-/** The same for everybody: what is read differs in nothing that costs more or less. */
+/** The same history for everybody: differences would not change the cost. */
 function historyAt(at: number): Buffer {
   made ??= WINDOWS.flatMap(({ seconds }) => endedRuns(seconds, at)).reduce(
     (bytes: Buffer, run) => addRuns(bytes, 'read', [run], at),

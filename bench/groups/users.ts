@@ -11,12 +11,12 @@ import { until } from './until.ts'
 
 const FEW = 1000
 const MANY = 1_000_000
-/** As many as the gateway remembers verified credentials of, by default 10,000, less some room. */
+/** The number of users whose verified credentials the gateway remembers, by default 10,000, less some room. */
 const REMEMBERED = 9000
 /** Three times as many, in turn: each credential is forgotten when it comes again, and has to be verified anew. */
 const FORGOTTEN = 30_000
 const BATCH = 500
-/** Credentials are remembered for longer than the group takes, and not verified anew in the middle of a round. */
+/** Credentials are remembered for longer than the group takes, so that none is verified anew in the middle of a round. */
 const change = { auth: { jwt: ISSUERS, credential_cache: { ttl: '1h' } } }
 
 /** The same charge with few and with many users in the store. */
@@ -51,7 +51,7 @@ async function rowOf(bench: Bench, inStore: number, sending: number, filled?: Ru
   return { name, server, redis, load: { port: server.port, requests: requests.of(list) } }
 }
 
-/** By the gateway's own store, so that what lies in Redis is always what it writes. */
+/** The gateway's own store fills Redis, so that Redis holds exactly what it writes. */
 async function fill(redis: Running, users: number): Promise<void> {
   const problems: string[] = []
   const store = openRedisStore({

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 const MODULES = '/usr/lib/nginx/modules'
 
-/** Paths that hold spaces or dollars would need quoting that a benchmark can do without. */
+/** Paths with spaces or dollars would need quotes, which a benchmark does not need. */
 function frame(main: string, http: string, connections = 8192): string {
   return `
 worker_processes 1;
@@ -24,9 +24,9 @@ const LUA = `load_module ${MODULES}/ndk_http_module.so;
 load_module ${MODULES}/ngx_http_lua_module.so;`
 
 /**
- * The upstream of every row: the cheapest answer there is, files of the folder below /files/, at /upload an answer
- * when the whole body is there, below /socket a WebSocket that says nothing, and below /introspect a provider of credentials
- * that takes as many milliseconds as its path says and knows those that begin with "good".
+ * The upstream of every row with the cheapest responses: files of the folder below /files/, at /upload a response after the
+ * whole body, and below /socket a silent WebSocket. Below /introspect there is a provider of credentials. It takes as many
+ * milliseconds as its path says and knows those that begin with "good".
  */
 export function upstreamConfig(port: number, folder: string): string {
   return frame(
@@ -79,16 +79,16 @@ export interface QuotaConfig {
 }
 
 export interface NginxLimits {
-  /** Of clients. */
+  /** Connections of clients. */
   readonly connections: number
-  /** Of one address, with a request under way. */
+  /** Connections of one address with a request under way. */
   readonly ofAddress: number
 }
 
 /** Connections of nginx itself, to the upstream and the store. */
 const OWN_CONNECTIONS = 512
 
-/** nginx with the quota in Lua, and an access line with the fields of ours. */
+/** nginx with the quota in Lua, and an access line with the fields of the gateway's. */
 export function quotaConfig({ port, upstream, redis, users, accessLog, limits }: QuotaConfig): string {
   return frame(
     LUA,
@@ -123,7 +123,7 @@ export function quotaConfig({ port, upstream, redis, users, accessLog, limits }:
   )
 }
 
-/** nginx that forwards. @param server what stands in its `server` block, with the upstreams `service` and, where it asks, `decisions` */
+/** nginx that forwards. @param server the lines of its `server` block, with the upstreams `service` and, if it asks, `decisions` */
 export function forwardingConfig(
   server: string,
   ports: { readonly service: number; readonly decisions: number },
@@ -134,7 +134,7 @@ export function forwardingConfig(
   return frame('', `  access_log off;\n  ${upstreams.join('\n  ')}\n  server {\n${server}\n  }`)
 }
 
-/** Those of Tollgate's defaults that nginx has, too. */
+/** The limits of Tollgate's defaults that nginx has, too. */
 function limitsOf({ ofAddress }: NginxLimits): string {
   return `client_header_timeout 10s; client_body_timeout 30s; keepalive_timeout 65s;
   limit_conn_zone $binary_remote_addr zone=address:10m; limit_conn address ${ofAddress};`

@@ -3,7 +3,7 @@ import { EXAMPLES } from '../../src/contract/examples.ts'
 import type { Content, Document, Operation, Parameter, Response } from './documents.ts'
 import { below, type Key, keysOf, kindOf, type Node, nameOf } from './schema.ts'
 
-/** The pages of the three APIs, made of their OpenAPI documents: each operation with parameters, fields, errors and an example. */
+/** The pages of the three APIs from their OpenAPI documents: operations with parameters, fields, errors and an example. */
 
 const ADMIN_HEAD = `# The admin API, operation by operation
 
@@ -61,7 +61,7 @@ export function decisionsPage(document: Document): string {
   return pageOf(DECISIONS_HEAD, operationsOf(document), document)
 }
 
-/** Only what the gateway responds to itself. */
+/** Only the operations to which the gateway itself responds. */
 export function gatewayPage(document: Document): string {
   const isOwn = ({ path }: Place): boolean => /^\/(?:me|quota|usage)(?:\/|$)/.test(path)
   return pageOf(GATEWAY_HEAD, operationsOf(document).filter(isOwn), document)
@@ -172,7 +172,7 @@ function bodiesOf({ components }: Document): string {
 
 const JSON_TYPE = 'application/json'
 
-/** A request and its response. The request is shown where the document has a value for what it needs. */
+/** A request and its response. The request is shown if the document has a value for each of its parts. */
 function exampleOf(method: string, path: string, operation: Operation, done: readonly [string, Response][]): string[] {
   const [status = '', response] = done[0] ?? []
   const [type, content] = firstContent(response?.content)
@@ -225,7 +225,7 @@ function firstContent(content: Readonly<Record<string, Content>> = {}): [type: s
   return Object.entries(content)[0] ?? ['', null]
 }
 
-/** The value of a response, without the members that are as in the example that it resembles. */
+/** The value of a response, without the members that are equal in the example that it resembles. */
 function bodyOf(method: string, path: string, value: unknown): string {
   const { like } = EXAMPLES[`${method} ${path}`] ?? {}
   const other = like === undefined ? undefined : EXAMPLES[like]?.response
@@ -240,7 +240,7 @@ function difference(value: object, other: object): object {
 /** Columns of a line of JSON. */
 const WIDTH = 118
 
-/** A text as it is; all else as JSON with as much on a line as fits. */
+/** A text stays as it is. Everything else is JSON with as much on a line as fits. */
 function written(value: unknown, indent = ''): string {
   if (typeof value === 'string' && indent === '') return value.trimEnd()
   if (value === null || typeof value !== 'object') return JSON.stringify(value)

@@ -1,6 +1,6 @@
 import { ALL } from '../../src/cli/commands.ts'
 
-/** The page of the commands, made of their own help. */
+/** The page of the commands, made from their own help. */
 
 const HEAD = `# The command line
 

@@ -2,13 +2,13 @@ import { parse } from 'yaml'
 import { below, type Key, keysOf, kindOf, linkTo, type Node, nameOf } from './schema.ts'
 
 /**
- * The page of all keys of the configuration, made of its JSON Schema. Their examples are the values that config/tollgate.yaml has, also
- * those that are commented out there.
+ * The page of all keys of the configuration, made from its JSON Schema. Their examples are the values in config/tollgate.yaml, also
+ * those in commented lines.
  */
 
-/** Of the page. */
+/** A key of the page. */
 interface DescribedKey extends Key {
-  /** The key with the same keys below it, which are described there; `null` if they are described here. */
+  /** The key that describes the same keys below it; `null` if they are described here. */
   readonly like: string | null
 }
 
@@ -47,7 +47,7 @@ export function configurationPage(schema: Node, reference: string): string {
   return `${HEAD}\n${contents}\n\n${sections.join('\n')}\n${FOOT}`
 }
 
-/** By name, without the keys below one whose keys are described already, nearer to the top of the file. */
+/** The keys by name. Keys below one are left out if another one that is no deeper has the same keys. */
 function described(keys: readonly Key[]): Map<string, DescribedKey> {
   const shapes = new Map<string, Set<string>>()
   const found = new Map<string, DescribedKey>()
@@ -69,7 +69,7 @@ function depthOf({ path }: Key): number {
   return path.filter((part) => part !== '[]').length
 }
 
-/** The keys below a node with what they mean: what two keys have in common if the same stands below them. */
+/** The keys below a node with their meanings: two nodes have these in common if the same keys stand below them. */
 function shapeOf(node: Node): Set<string> {
   return new Set(below(node, []).map(({ path, node: { description } }) => `${nameOf(path)}: ${description}`))
 }
@@ -91,12 +91,12 @@ function sectionOf({ path, node, isRequired, like }: DescribedKey, level: string
 
 interface Words {
   readonly text: string
-  /** As in "1ms to 10m". */
+  /** The range as in "1ms to 10m". */
   readonly range: string | null
   readonly usual: string | null
 }
 
-/** A description, taken apart into what it says, and the range and the default that may stand at its end. */
+/** The parts of a description: its text, and the range and the default that may stand at its end. */
 function wordsOf({ description = '', default: value }: Node): Words {
   const [, before, said] = /^(?:([\s\S]*?)[.;] )?Default:? ((?:[^.;]|\.(?! ))+)$/.exec(description) ?? []
   const rest = said === undefined ? description : (before ?? '')
@@ -117,10 +117,10 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-/** Keys of one name and one meaning: what is an example of one is an example of each. */
+/** Keys of one name and one meaning: an example of one is an example of each. */
 type Alike = ReadonlyMap<string, readonly Key[]>
 
-/** Another value than the default, if there is one. Of a section none, since its keys have their own. */
+/** A value other than the default, if there is one. A section has none, because its keys have their own. */
 function exampleOf({ path, node }: Key, examples: readonly Example[], alike: Alike): string | null {
   if (below(node, []).length > 0) return null
   const of = (place: readonly string[]): Example[] =>
@@ -134,7 +134,7 @@ function exampleOf({ path, node }: Key, examples: readonly Example[], alike: Ali
   return found === undefined ? null : flow(placed(path, found)).slice(2, -2)
 }
 
-/** The values that a key may be given, where there are few. */
+/** The values that a key may have, if there are few. */
 function choicesOf({ anyOf = [], enum: values = [], items, type }: Node): readonly unknown[] {
   if (items !== undefined)
     return choicesOf(items)
@@ -176,7 +176,7 @@ function readsAs(source: string): unknown {
   }
 }
 
-/** Each value of a commented file with its place: those that are set, then those of lines that are commented out. */
+/** Each value of a commented file with its place: first the set ones, then those of commented lines. */
 export function examplesIn(text: string): Example[] {
   const found: Example[] = []
   const parents: { readonly indent: number; readonly path: readonly string[] }[] = []

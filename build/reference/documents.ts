@@ -6,7 +6,7 @@ import { decisionsDocument } from '../../src/decisions/openapi.ts'
 import { gatewayDocument } from '../../src/reference/document.ts'
 import type { Node } from './schema.ts'
 
-/** The OpenAPI documents that the references are made of. */
+/** The OpenAPI documents from which the references are made. */
 
 export interface Content {
   readonly schema?: Node
@@ -32,7 +32,7 @@ export interface Response {
 export interface Operation {
   readonly summary: string
   readonly description?: string
-  /** Only in the admin API: who may use it, where not anybody may. */
+  /** Only in the admin API: the roles that may use it, if not all may. */
   readonly 'x-roles'?: readonly string[]
   readonly security: readonly Readonly<Record<string, unknown>>[]
   readonly parameters?: readonly Parameter[]
@@ -48,7 +48,7 @@ export interface Document {
   }
 }
 
-/** That of the admin listener, made without a store: its routes are described and never called. */
+/** The document of the admin listener, made without a store: its routes are described and never called. */
 export async function adminDocument(): Promise<Document> {
   const drain = { isOn: () => false, turn: () => {} }
   const options = { store: {}, metrics: {}, now: Date.now, version: '0', drain } as unknown as AdminOptions
@@ -75,7 +75,7 @@ routes: [{ match: GET /items, category: read, cost: 2 }]
 public: { failure_rate: true, prices: true }
 `
 
-/** That of a gateway with one category, one window and nothing known of its service. */
+/** The document of a gateway with one category, one window and no description of its service. */
 export function documentOfGateway(): Document {
   const loaded = parseConfig(CONFIGURATION, 'tollgate.yaml', {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))

@@ -3,7 +3,7 @@ import { KINDS } from '../../src/control/control-store.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { type LineShape, lineShapes } from '../../test/face/log-lines.ts'
 
-/** The page of all lines of the log: messages, levels and fields as the source writes them, with what the fields mean. */
+/** The page of all lines of the log: messages, levels and fields as the source writes them, with the meanings of the fields. */
 
 type Kind = Observation['type']
 
@@ -31,7 +31,7 @@ const PARTS: Readonly<Record<string, readonly Kind[]>> = {
 
 type ChangeKind = (typeof KINDS)[number]
 
-/** Whom or what each kind of change is about. A kind that is missing here does not compile. */
+/** The subject of each kind of change. A kind that is missing here does not compile. */
 const SUBJECTS: Readonly<Record<ChangeKind, string>> = {
   settings: '`null`',
   override: 'the user',
@@ -68,7 +68,7 @@ function inWords(names: readonly string[], word = 'and'): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
 }
 
-/** What a field says wherever it is. */
+/** The meaning of a field in every line. */
 const FIELDS: Readonly<Record<string, string>> = {
   address:
     'address of the client. If a proxy in `edge.trusted_proxies` sent the request, it is the address that the proxy names. The line of a request has it only with `log.address`',
@@ -191,7 +191,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   worker: 'number of the worker, from 1',
 }
 
-/** Of a message: fields with a meaning of their own. */
+/** By message: fields with a meaning of their own. */
 const OWN_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'a credential names a plan that is not configured': { plan: 'plan that the credential names' },
   'a record of the store cannot be read, and is left out': {
@@ -231,7 +231,7 @@ const OWN_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'worker ended unasked': { reason: 'exit code or signal' },
 }
 
-/** Of a message: when the line comes, or the page that says what to do. */
+/** By message: when the line comes, or the page with the cure. */
 const MORE: Readonly<Record<string, string>> = {
   request:
     'Each request has this line. The level is 40 if forwarding failed, or if the gateway itself responded with 5xx. [Find what you need](../log.md#find-what-you-need) shows how to use the fields.',

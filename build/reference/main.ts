@@ -9,12 +9,12 @@ import { logLinesPage } from './log-lines.ts'
 import { metricsPage } from './metrics.ts'
 import { type Node, unfolded } from './schema.ts'
 
-/** Writes the pages of docs/reference that are made of the source: `npm run docs:reference`. test/docs/reference.test.ts holds them against it. */
+/** Writes the pages of docs/reference from the source: `npm run docs:reference`. test/docs/reference.test.ts checks them. */
 
 const fileOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const textOf = (path: string): string => readFileSync(fileOf(path), 'utf8')
 
-/** Each page by its file. */
+/** The text of each page by its file. */
 export async function pages(): Promise<Readonly<Record<string, string>>> {
   const { $defs, ...root } = JSON.parse(textOf('config/tollgate.schema.json'))
   const schema = unfolded(root, $defs) as Node

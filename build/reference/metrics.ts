@@ -10,7 +10,7 @@ import { requestMetrics } from '../../src/observe/request-metrics.ts'
 import { storeMetrics } from '../../src/observe/store-metrics.ts'
 import { workersGauge } from '../../src/workers/primary.ts'
 
-/** The page of all metrics: names, types, labels and help as the source registers them, with what their labels mean. */
+/** The page of all metrics: names, types, labels and help as the source registers them, with the meanings of the labels. */
 
 interface Metric {
   readonly name: string
@@ -38,7 +38,7 @@ const GROUPS: Readonly<Record<string, readonly ((meter: Meter) => unknown)[]>> =
   ],
 }
 
-/** What a label says wherever it is; a metric with another meaning has its own. */
+/** The meaning of a label in every metric; a metric with another meaning has its own. */
 const LABELS: Readonly<Record<string, string>> = {
   alert: 'name of the alert in `alerts`',
   bound:
@@ -77,7 +77,7 @@ const LABELS: Readonly<Record<string, string>> = {
   window: 'window of the limit, such as `1h`',
 }
 
-/** Of a metric: a label with a meaning of its own. */
+/** By metric: a label with a meaning of its own. */
 const OWN_LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   auth_shadow_total: { reason: '`missing`, `invalid`, `ambiguous` or `unchecked`' },
   guard_total: { outcome: '`kept` or `taken_back`' },
@@ -98,7 +98,7 @@ const OWN_LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   worker_exits_total: { reason: 'exit code or signal' },
 }
 
-/** Of a metric: the page that says more, and when the metric is missing. */
+/** By metric: the page that tells more, and when the metric is missing. */
 const MORE: Readonly<Record<string, string>> = {
   adaptive_factor: 'See [adaptive mode](../adaptive.md).',
   alert_events_total: 'See [alerts](../alerts.md).',

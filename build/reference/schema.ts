@@ -1,6 +1,6 @@
-/** A JSON Schema as a list of keys with what may be written there: of the configuration, and of bodies. */
+/** A JSON Schema as a list of keys with their possible values: of the configuration, and of bodies. */
 
-/** What may stand in place of every value of the configuration, and is said once. */
+/** The definition that may replace every value of the configuration, and is described once. */
 const VARIABLE = '#/$defs/variable'
 
 export interface Node {
@@ -24,7 +24,7 @@ export interface Node {
   readonly $ref?: string
 }
 
-/** The same with each definition in the places that refer to it, but for what may stand everywhere. */
+/** The schema with each definition in the places that refer to it, except for the one that may stand everywhere. */
 export function unfolded(value: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(value)) return value.map((each) => unfolded(each, definitions))
   if (typeof value !== 'object' || value === null) return value
@@ -58,9 +58,9 @@ export function below(node: Node, path: readonly string[]): Key[] {
 }
 
 /**
- * The keys of alternatives: one takes what it takes in any of them, and is required if each map that it may stand in requires it, or each
- * list.
- * @param depth of what has the alternatives
+ * The keys of alternatives, each once. A key may have the values of any alternative. It is required if each map that may stand there
+ * requires it, or each list.
+ * @param depth of the part that has the alternatives
  */
 function eachOnce(alternatives: readonly (readonly Key[])[], depth: number): Key[] {
   const isOfList = ({ path }: Key): boolean => path[depth] === '[]'
@@ -83,12 +83,12 @@ export function nameOf(path: readonly string[]): string {
   return path.reduce((name, part) => (part === '[]' ? `${name}[]` : name === '' ? part : `${name}.${part}`), '')
 }
 
-/** The anchor of a heading, as forges make it. */
+/** The anchor of a heading, in the form of forges. */
 export function linkTo(name: string): string {
   return `[\`${name}\`](#${name.replace(/[^\w-]/g, '').toLowerCase()})`
 }
 
-/** What may be written there, as a phrase. */
+/** The possible values of a node, as a phrase. */
 export function kindOf(node: Node): string {
   if (node.$ref !== undefined) return linkTo(node.$ref.split('/').at(-1) ?? '')
   const { anyOf, items, additionalProperties, properties } = node

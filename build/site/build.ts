@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Builds the site of the documents into build/site/dist: `npm run site`, or `npm run site -- /tollgate/` for a host where it is below that path.
- * What builds it is a package of its own, which is installed here at the first time, so that no other command has to bring it.
+ * Builds the site of the documents into build/site/dist: `npm run site`, or `npm run site -- /tollgate/` for a host where it is below that
+ * path. The builder is a package of its own, which is installed at first use, so that no other command needs it.
  */
 
 const SITE = fileURLToPath(new URL('.', import.meta.url))
@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PAGES = join(SITE, 'pages')
 const DOCUMENTS = ['*.md', 'docs/**/*.md', 'docs/images/*', 'helm/README.md']
 
-/** Whether what is installed is what the lock file names. Packages for other systems are in the lock file only. */
+/** Whether the installed packages are those of the lock file. Packages for other systems are in the lock file only. */
 function isInstalled(): boolean {
   const installed = join(SITE, 'node_modules', '.package-lock.json')
   if (!existsSync(installed)) return false
@@ -33,7 +33,7 @@ function copyPages(): void {
   }
 }
 
-/** @param base where the site is on its host, with a slash at both ends */
+/** @param base the path of the site on its host, with a slash at both ends */
 export function buildSite(base = '/'): void {
   if (!isInstalled()) {
     execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: SITE, stdio: 'inherit' })

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import { anchorOf, linkOnSite, partsOf } from './contents.ts'
 
-/** The site is made of the very pages that the repository has: `npm run site`. */
+/** The site is made from the pages of the repository: `npm run site`. */
 
 const ROOT = fileURLToPath(new URL('../pages/', import.meta.url))
 const textOf = (path: string): string => readFileSync(`${ROOT}${path}`, 'utf8')
@@ -13,7 +13,7 @@ const REPOSITORY = String(
   JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).repository,
 ).replace(/^git\+|\.git$/g, '')
 
-/** Where the site is on its host, with a slash at both ends. */
+/** The path of the site on its host, with a slash at both ends. */
 const BASE = process.env.SITE_BASE ?? '/'
 
 /** README.md is the page of its folder. */
@@ -75,7 +75,7 @@ function htmlOnSite(html: string, page: string): string {
   })
 }
 
-/** Of which page a link is, from the root of the repository. */
+/** The page that has a link, as a path from the root of the repository. */
 function pageOf(env: { readonly path?: string }): string {
   return (env.path ?? '').slice(ROOT.length)
 }

@@ -17,13 +17,13 @@ export function partsOf(contents: string): Part[] {
     })
 }
 
-/** Where the site has a page of the repository: README.md is the page of its folder. */
+/** The address on the site of a page of the repository: README.md is the page of its folder. */
 export function addressOf(path: string): string {
   return `/${posix.normalize(path).replace(/(^|\/)README\.md$/, '$1index.md')}`
 }
 
 /**
- * A link of a page as the site needs it: to a page of the site, or else to the file in the repository.
+ * A link of a page in the form of the site: to a page of the site, or otherwise to the file in the repository.
  * @param page the path of the page that has the link, from the root of the repository
  * @param repository the address of the repository in the browser
  */
@@ -35,7 +35,7 @@ export function linkOnSite(link: string, page: string, isPage: (path: string) =>
   return anchor === undefined ? addressOf(target) : `${addressOf(target)}#${anchor}`
 }
 
-/** The anchor of a heading as forges make it, so that links lead to the same place here and there. */
+/** The anchor of a heading in the form of forges, so that links lead to the same place here and there. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
