@@ -111,7 +111,7 @@ function withinFolder(folder: string, options: Options): Within {
       return await action({ ...options, stage, requests, openLoop })
     } finally {
       await stage.stop()
-      rmSync(own, { recursive: true, force: true }) // a gigabyte of access logs and more
+      rmSync(own, { recursive: true, force: true }) // They hold a gigabyte of access logs and more.
     }
   }
 }

@@ -10,11 +10,11 @@ const STEPS = 1_000_000
  */
 export function memoryStep(): number {
   const next = cycle(BYTES / LINE / Int32Array.BYTES_PER_ELEMENT)
-  let at = walk(next, 0, next.length / LINE) // each once: the pages are there
+  let at = walk(next, 0, next.length / LINE) // Each is visited once, so that its pages exist.
   const begin = performance.now()
   at = walk(next, at, STEPS)
   const ns = ((performance.now() - begin) / STEPS) * 1e6
-  return at < 0 ? Number.NaN : ns // so that the walk is not optimised away
+  return at < 0 ? Number.NaN : ns // The result is used, so that the walk is not optimised away.
 }
 
 /** @returns for each line, at its first number, the place of the next one: a single random path through all lines */

@@ -28,7 +28,7 @@ typedef long long nanoseconds;
 
 struct connection {
   int fd;
-  long request; /* which one is under way */
+  long request; /* The number of the request under way. */
   size_t length;
   char answer[ANSWER_MAX];
 };
@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
   nanoseconds at = now();
   for (long i = 0; i < count; i++) due[i] = at += (nanoseconds)(-log(1 - drand48()) * 1e9 / rate);
   nanoseconds give_up = at + GIVE_UP;
-  nanoseconds free_since = 0; /* since when there has always been an idle connection */
+  nanoseconds free_since = 0; /* The time since when there has always been an idle connection. */
 
   long sent = 0, answered = 0, measured = 0, lates = 0, failed = 0, refused = 0;
   while (answered < count && now() < give_up) {

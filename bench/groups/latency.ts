@@ -95,7 +95,7 @@ async function measure(ways: readonly Way[], charged: Load, { openLoop, rounds, 
     skip: Math.round(rate / 2),
     count: Math.round(rate * (1.5 * seconds + 0.5)),
   })
-  await halfLoad(charged, seconds) // warms up
+  await halfLoad(charged, seconds) // Warms up.
   for (let round = 0; round < (quick ? 0 : WARM_ROUNDS); round++) {
     const load = counts(await halfLoad(charged, seconds))
     for (const way of ways) if (way.compiles) await openLoop({ ...way.load, ...load })

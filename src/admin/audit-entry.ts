@@ -18,7 +18,7 @@ function vainShown({ unfollowed, movesNobody }: Vain) {
   return { ...(values.length > 0 && { unfollowed: values }), ...(movesNobody && { movesNobody: true as const }) }
 }
 
-/** What is known of a change whose outcome is unknown. */
+/** The facts about a change whose outcome is unknown. */
 export function wishResponse(change: Change, author: Author) {
   const { who, why } = change.kind === 'user_forgotten' ? authorWithout(author, change) : author
   return { who, what: change.kind, subject: subjectOf(change), to: shown(wished(change)), why }

@@ -83,7 +83,7 @@ export class OutcomeUnknown extends Error {}
 /** How often a change is tried again if others make theirs at the same time. */
 const TRIES = 20
 
-/** What the routes share: the view of everything in force, and how a change is made. */
+/** The part that all routes share: the view of everything in force, and the way to make a change. */
 export class Desk {
   readonly store: AdminStore
   readonly control: DeskOptions['control']

@@ -20,7 +20,7 @@ export function readFields<T>(schema: z.ZodType<T>, value: unknown): Fields<T> {
   return { problems: [...problems, { path: '', msg: `${others} more ${others === 1 ? 'problem' : 'problems'}` }] }
 }
 
-/** What is wrong with a field: its name if it is unknown, or the issue of a known one. */
+/** A faulty field: its name if it is unknown, or the issue of a known one. */
 type Fault = string | z.core.$ZodIssue
 
 function faultsOf(issue: z.core.$ZodIssue): readonly Fault[] {

@@ -6,7 +6,7 @@ import { iso } from './http.ts'
 
 type History = Awaited<ReturnType<HistoryStore['readHistory']>>
 
-/** What was taken from the grants of one owner. */
+/** Tokens that were taken from the grants of one owner. */
 interface Taken {
   /** The store's time of the reading. */
   readonly at: number

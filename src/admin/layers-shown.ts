@@ -12,7 +12,7 @@ import { iso } from './http.ts'
 const PERMANENT = 'permanent'
 
 /**
- * What was set over time, newest first, with the permanent value at the end; nothing if only that is set.
+ * The layers of a value over time, newest first, with the permanent value at the end; nothing if only that is set.
  * @param at the store's time, in milliseconds since the epoch
  */
 export function layersShown(form: Form, packed: Packed<unknown> | null, at: number): readonly LayerResponse[] {
@@ -89,7 +89,7 @@ function withoutEnd({ expiresAt: _, ...value }: Readonly<Record<string, unknown>
   return value
 }
 
-/** What a change did to ends and guards, its own and others. Nothing if there was no change. */
+/** The effects of a change on ends and guards, its own and others. Nothing if there was no change. */
 export function endsOf(entry: AuditEntry | undefined): EndsResponse {
   if (entry === undefined) return { added: [], dropped: [], guards: [] }
   const { what, from, to, at } = entry

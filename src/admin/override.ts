@@ -53,7 +53,7 @@ export function organisationOverrideOf(
 
 const SHOWN = ['limits', 'factor', 'periodDay', 'plan', 'within', 'bypassGlobal', 'shadow', 'reason'] as const
 
-/** What an override of a user, or of an organisation, is shown as: what it sets of these. */
+/** The shown form of an override: the values that it sets. */
 function shownOf<T extends OrganisationOverride>(
   { version, value }: Versioned<T>,
   packed: Packed<unknown> | undefined,

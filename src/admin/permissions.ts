@@ -20,7 +20,7 @@ import {
 import { readIfMatch } from './if-match.ts'
 
 /**
- * What a lead may do, who sees and divides the quota of one organisation. A viewer may use what the guard `read` allows, and an
+ * The rights of a lead, who sees and divides the quota of one organisation. A viewer may use what the guard `read` allows, and an
  * administrator everything. Each operation that requires a role has a row here: `operator` if no lead may use it, or a rule that finds
  * the organisation of a call. A rule returns the judged call, completed by what a lead may leave out.
  */

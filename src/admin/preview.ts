@@ -51,7 +51,7 @@ export interface PreviewOptions {
   readonly signal?: AbortSignal
 }
 
-/** What would become of a change, from the live counters: what a response says of it beside the change itself. */
+/** The effects of a change, from the live counters. A response has them beside the change itself. */
 export type Preview = Omit<PreviewResponse, 'movesNobody' | 'unfollowed' | 'ends' | 'warnings' | 'yesterday'>
 
 type BlockedUser = Preview['blocked'][number]

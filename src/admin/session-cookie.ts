@@ -81,7 +81,7 @@ export function endedSignInCookie(secure: boolean): string {
   return cookie(nameOfSignIn(secure), { value: '', ms: 0, secure })
 }
 
-/** What a browser has kept of a sign-in; `null` for nothing, and for two values, of which one is not ours. */
+/** The sign-in that a browser has kept; `null` for none, and for two values, because one of them is not ours. */
 export function keptIn(header: string | undefined, secure: boolean): string | null {
   const [first, another] = valuesOf(header, new Set([nameOfSignIn(secure)]))
   return first === undefined || another !== undefined ? null : first

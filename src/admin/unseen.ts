@@ -14,8 +14,8 @@ export type SeenStore = Pick<
 const STEP = 128
 
 /**
- * Those names of whom the store keeps neither a request nor an access key, for example because they are misspelt. An override or a
- * grant is no sign of a request. The cheapest questions come first. @throws StoreError
+ * The names whose owners the store knows by neither a request nor an access key, for example because they are misspelt. An
+ * override or a grant is no sign of a request. The cheapest questions come first. @throws StoreError
  */
 export async function unseenAmong(
   store: SeenStore,
@@ -64,7 +64,7 @@ function hasUsed(history: OwnerHistory): boolean {
   return has
 }
 
-/** A limit of 0 refuses even the first request, of which nothing else is kept. */
+/** A limit of 0 refuses even the first request, and nothing else is kept of it. */
 async function withoutRefused(store: SeenStore, scope: HistoryScope, unseen: Set<string>, shadow: boolean) {
   const [only] = unseen
   const filter = unseen.size > 1 ? { shadow } : { shadow, [scope === 'personal' ? 'user' : 'organisation']: only }

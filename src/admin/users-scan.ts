@@ -159,7 +159,7 @@ class Scan {
     return isInUse(counters, this.#options.view.policy.windowsOfAnybody, at)
   }
 
-  /** What usage and plan decide. @throws StoreError */
+  /** The part that usage and plan decide. @throws StoreError */
   async #fitting(some: readonly Used[], at: number): Promise<readonly Used[]> {
     if (!this.#judges || some.length === 0) return some
     const { view, judge } = this.#options

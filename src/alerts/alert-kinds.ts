@@ -10,7 +10,7 @@ type ScopeOf<K> = K extends AlertKind ? keyof K['scopes'] : never
 type KeyOf<K> = K extends AlertKind ? keyof K['keys'] : never
 
 export type AlertScope = ScopeOf<(typeof KINDS)[number]>
-/** The own keys of all kinds: one of another kind is `null`. */
+/** The own keys of all kinds. Keys of other kinds are `null`. */
 export type AlertKeys = Readonly<Record<KeyOf<(typeof KINDS)[number]>, number | null>>
 
 export const ALERT_SCOPES = KINDS.flatMap(({ scopes }) => Object.keys(scopes)) as [AlertScope, ...AlertScope[]]

@@ -53,7 +53,7 @@ export const KEEP_EVENTS_MS = 8 * 86_400_000
 export interface NewEvent extends Noticed {
   /** A random id. */
   readonly id: string
-  /** Where events of its alert go, as `targetOf` of app/alerts.ts makes it. */
+  /** The receiver of its alert, as `targetOf` of app/alerts.ts makes it. */
   readonly target: string
 }
 
@@ -76,7 +76,7 @@ export interface TakenEvent {
   readonly id: string
   readonly alert: string
   readonly happening: Happening<AlertScope>
-  /** Counts from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
   /** Both times are by the store's clock, in milliseconds since the epoch. */
   readonly raisedAt: number

@@ -1,17 +1,17 @@
-/** What operators want to know of before somebody complains: a window that fills up, and an upstream that fails. */
+/** Alerts tell operators early of a window that fills up, and of an upstream that fails. */
 
 export interface Alert {
-  /** Unique among all alerts. */
+  /** The name is unique among all alerts. */
   readonly name: string
   readonly scope: string
-  /** Of the window, and its name; `null` where none is watched. */
+  /** The category of the window, and its name; `null` if no window is watched. */
   readonly category: string | null
   readonly window: string | null
-  /** The thresholds: shares of the limit, or of whatever the alert counts, above 0 up to 1, each once, rising. */
+  /** The thresholds: shares of the limit, or of the count of the alert, above 0 and at most 1, each once, rising. */
   readonly at: readonly number[]
 }
 
-/** A threshold that was reached: what receivers are notified of. Plain JSON. Times in milliseconds since the epoch, on the store's clock. */
+/** A threshold that was reached, as receivers are told it. Plain JSON. Times in milliseconds since the epoch, on the store's clock. */
 export interface Happening<Scope extends string = string> {
   /** Name of the alert. */
   readonly alert: string
@@ -48,7 +48,7 @@ export interface Noticed {
   readonly happening: Happening
 }
 
-/** The least whole number that is a share of an amount. No rounding of the product makes it one more: 80% of 120 is 96. */
+/** The least whole number that is a share of an amount. Rounding of the product never makes it one more: 80% of 120 is 96. */
 export function leastOf(share: number, amount: number): number {
   return Math.ceil(Number((share * amount).toPrecision(14)))
 }

@@ -101,7 +101,7 @@ function targetOf(url: string): string {
   return createHash('sha256').update(url).digest('base64url')
 }
 
-/** One attempt, of which nothing is kept. @returns `null` if the configuration has no alert of this name */
+/** Makes one attempt and keeps nothing of it. @returns `null` if the configuration has no alert of this name */
 export async function testAlert(
   { alerts }: { readonly alerts: readonly AlertConfig[] },
   name: string,

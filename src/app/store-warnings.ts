@@ -9,7 +9,7 @@ export interface StoreWarnings {
   only(warnings: ReadonlySet<StoreWarning>): void
 }
 
-/** For all stores of a gateway, of which one may replace another. */
+/** For all stores of a gateway. One of them may replace another. */
 export function createStoreWarnings(observe: Observer): StoreWarnings {
   const holding = new Map<StoreWarning, string>()
 

@@ -220,7 +220,7 @@ class FetchedKeySet implements KeySource {
         () => {
           if (this.#unkept === fetched) this.#unkept = null
         },
-        () => {}, // tried again when the store is back (`prepare`)
+        () => {}, // The script is tried again when the store is back (`prepare`).
       )
   }
 

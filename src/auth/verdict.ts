@@ -50,7 +50,7 @@ export interface Caller {
 
 const NO_CLAIMS = Object.freeze({})
 
-/** A caller of whom nothing but the user is known. */
+/** A caller whose user alone is known. */
 export function callerOf(user: string, kind: CallerKind): Caller {
   return { user, kind, organisation: null, plan: null, claims: NO_CLAIMS }
 }

@@ -8,7 +8,7 @@ export interface TextFile {
   readonly what: string
   /** The most bytes. */
   readonly most: number
-  /** What to say about a larger one. */
+  /** The sentence about a larger one. */
   readonly tooLarge: string
   /** Whether a byte order mark stays in the text. Default no. */
   readonly ignoreBOM?: boolean

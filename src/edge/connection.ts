@@ -425,7 +425,7 @@ export class ClientConnection implements ClientPeer {
     const [first, ...others] = this.#requests
     if (first === undefined) socket.end(() => socket.destroy())
     else if (!this.#isUnderway(request))
-      return // its response waits for earlier ones, and ends the connection
+      return // Its response waits for earlier ones, and ends the connection.
     else if (others.length > 0 || first.res.headersSent) socket.destroy()
     else {
       if (denial.code === 'bad_request') {

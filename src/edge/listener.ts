@@ -60,8 +60,8 @@ export interface Listener {
 }
 
 /**
- * How many connections may wait in the kernel, of which each turn of the event loop accepts one. Without TLS it is the default maximum of
- * Linux, which takes at most 0.8 s beside 4,000 busy strangers. With TLS a turn includes a handshake of 0.5 ms, so it is lower.
+ * How many connections may wait in the kernel. Each turn of the event loop accepts one. Without TLS it is the default maximum of Linux,
+ * which takes at most 0.8 s beside 4,000 busy strangers. With TLS a turn includes a handshake of 0.5 ms, so it is lower.
  */
 const [BACKLOG, BACKLOG_OF_TLS] = [4096, 1024]
 const DRAIN_POLL_MS = 10

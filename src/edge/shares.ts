@@ -1,6 +1,6 @@
 import { widerNetworkOf } from '../lib/peers.ts'
 
-/** Resources of one process of which nobody may take all. */
+/** Resources of one process that nobody may take completely. */
 export const THINGS = [
   'connections',
   'in_flight',

@@ -43,7 +43,7 @@ export type PriceReading =
   | { readonly kind: 'values'; readonly values: ReadonlyMap<string, Price> }
   /** A number times a factor, rounded up. */
   | { readonly kind: 'number'; readonly times: number; readonly min: number; readonly max: number }
-  /** A list, of which each element costs so many tokens. */
+  /** A list. Each of its elements costs so many tokens. */
   | { readonly kind: 'list'; readonly each: number; readonly min: number; readonly max: number }
   /** One token for each `per` bytes of the body, a begun part counting as whole. */
   | { readonly kind: 'size'; readonly per: number; readonly min: number; readonly max: number }

@@ -1,8 +1,8 @@
 /** CSV (RFC 4180), one row on each line: no value here has a line break. */
 
 /**
- * What a spreadsheet takes for a formula at the beginning of a cell, also in full-width letters, behind blanks and behind apostrophes.
- * An apostrophe more makes it a text, and is taken away again by `rowOf`, so that every text comes back as it was.
+ * The beginning of a cell that a spreadsheet takes for a formula, also in full-width letters, after blanks or after apostrophes. One
+ * more apostrophe makes it a text, and `rowOf` removes that again, so that every text comes back unchanged.
  */
 const FORMULA = /^'*(?:[\s\p{Cc}]*[=+\-@＝＋－＠]|[\t\r\n])/u
 const ESCAPED_FORMULA = new RegExp(FORMULA.source.replace("^'*", "^''*"), 'u')

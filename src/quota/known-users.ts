@@ -99,7 +99,7 @@ export class KnownUsers {
   }
 
   /**
-   * Asks the store about a user of whom this process knows nothing. Never rejects: without a reply the user stays new.
+   * Asks the store about a user that this process does not know. Never rejects: without a reply the user stays new.
    * @returns whether the user is known now and was not before
    */
   lookUp(user: string): boolean | Promise<boolean> {

@@ -121,7 +121,7 @@ export interface Report {
   readonly once: Once
   /** The index of the meter in the charge; 0 is the first. */
   readonly meter: number
-  /** What this request was charged, or would have been charged without its key. */
+  /** The reserve that this request was charged, or would have been without its key. */
   readonly reserve: number
   /** What this request cost, at least 0. */
   readonly cost: number

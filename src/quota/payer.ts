@@ -19,7 +19,7 @@ export type Named = Pick<Payer, 'plan' | 'periodDay'>
 /** The days with which somebody's months begin. */
 export type NamedDays = Pick<Payer, 'periodDay' | 'organisationDay'>
 
-/** A payer for a user of whom only the id is known. */
+/** A payer for a user whose id alone is known. */
 export function payerOf(user: string): Payer {
   return { user, organisation: null, plan: null }
 }

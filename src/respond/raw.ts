@@ -14,7 +14,7 @@ const LINGER_MS = 5_000
 export function breakOff({ req, res }: { req: IncomingMessage; res: ServerResponse }, behind: boolean): void {
   const socket: Socket = req.socket
   if (behind && req.httpVersion === '1.1') {
-    res.shouldKeepAlive = false // which the listener asks, too
+    res.shouldKeepAlive = false // The listener reads this, too.
     hangUp(socket)
   } else if ('encrypted' in socket) res.destroy()
   else reset(socket)

@@ -117,7 +117,7 @@ export function writeResponse(
   const headers = [...response.headers, 'X-Request-Id', requestId]
   // A 204 has no length (RFC 9110 section 8.6), and no type that could be guessed.
   if (response.status !== 204) headers.push(...NO_SNIFFING, 'Content-Length', String(length))
-  if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener asks it
+  if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener reads it, too.
   res.writeHead(response.status, headers)
   if (!lingers) {
     res.end(res.req.method === 'HEAD' ? undefined : response.body)

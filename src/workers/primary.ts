@@ -170,7 +170,7 @@ async function start({
   await freeSocketOf(config)
   const gateway = await supervisor.start()
   // At their start workers wait for the store. A question before that would count as a failure of the store.
-  void control.start() // never rejects
+  void control.start() // It never rejects.
   await supervisor.ask(ASK_MS)
   state.started = true
   observe({ type: 'config_loaded', file: config.file, hash, rules: fingerprint(config) })

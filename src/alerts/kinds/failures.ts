@@ -3,15 +3,15 @@ import { type Cache, createCache } from '../../lib/second-chance-cache.ts'
 import { type Alert, leastOf } from '../alert.ts'
 import type { AlertKind, WatcherTools } from '../alert-kind.ts'
 
-/** So long after its end a half hour is looked at once more: the last requests come in with a delay. In milliseconds. */
+/** For so many milliseconds after its end a half hour is looked at again, for requests that are counted late. */
 const LATE_MS = 60_000
 
 interface FailureAlert extends Alert {
-  /** A half hour with fewer requests says nothing. */
+  /** In a half hour with fewer requests nothing is noticed. */
   readonly minRequests: number | null
 }
 
-/** A share of failures (status 0 and 5xx) among the forwarded requests of a half hour, from the histogram that each process reads anyway. */
+/** A share of failures (status 0 and 5xx) among the forwarded requests of a half hour. The histogram is read anyway. */
 export const FAILURES = {
   scopes: {
     failures: {
@@ -30,7 +30,7 @@ export const FAILURES = {
   counts: '`used` is the number of requests that failed, and `limit` the number of all requests',
   watcher({ raise }: Pick<WatcherTools, 'raise'>) {
     let alerts: readonly FailureAlert[] = []
-    /** By alert and half hour: the highest threshold that was reached. */
+    /** The highest threshold that was reached, by alert and half hour. */
     let seen: Cache<number> = createCache(0)
 
     function look(alert: FailureAlert, bucket: Bucket, at: number): void {
@@ -63,7 +63,7 @@ export const FAILURES = {
       },
       noteFailures(buckets, at) {
         const start = bucketStart(at)
-        // The older one first: the store takes no happening of a half hour before one that it knows.
+        // The older half hour comes first: the store takes no happening of a half hour that is older than one it knows.
         const starts = at - start < LATE_MS ? [start - BUCKET_MS, start] : [start]
         for (const alert of alerts) {
           for (const bucket of buckets) if (starts.includes(bucket.start)) look(alert, bucket, at)

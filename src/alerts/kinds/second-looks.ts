@@ -22,7 +22,7 @@ export interface SecondLooks {
   close(): void
 }
 
-/** What the watch of windows looks at of the outcome of a charge. */
+/** The part of the outcome of a charge that the watch of windows reads. */
 export type Noted = Pick<Settled, 'kind' | 'charge' | 'decision' | 'isVerified'>
 
 export interface SecondLooksOptions {
@@ -35,7 +35,7 @@ export interface SecondLooksOptions {
 
 /** How long a store that failed is left alone, in milliseconds. */
 const PAUSE_MS = 1000
-/** Beyond these users none waits: the next charge of such a user is looked at as any. */
+/** The most users that wait. For any further user the next charge is looked at as usual. */
 const MOST_WAITING = 10_000
 
 export function createSecondLooks({ store, note, onError, pause }: SecondLooksOptions): SecondLooks {

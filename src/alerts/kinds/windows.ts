@@ -17,7 +17,7 @@ export const WINDOWS = {
   keys: {},
   event: { type: 'quota.threshold', amounts: { used: 'used', limit: 'limit' }, end: 'resetAt' },
   counts: null,
-  /** Looks at the windows of each charge, and again where its cost is corrected to more. */
+  /** Reads the windows of each charge, and again if its cost is raised. */
   watcher({ store, observe, raise, pause }) {
     let watch: Watch | null = null
     const looks = createSecondLooks({
@@ -41,13 +41,13 @@ export const WINDOWS = {
 } as const satisfies AlertKind
 
 export interface WindowAlert extends Alert {
-  /** `personal`: of each user by itself; `organisation`: of each organisation; `global`: of all together. */
+  /** `personal`: each user alone is watched; `organisation`: each organisation; `global`: all users together. */
   readonly scope: ScopeName
   readonly category: string
   readonly window: string
 }
 
-/** The configuration was checked: its scope is one of a window, which has its category and its name. */
+/** The check of the configuration ensures that the scope is one of windows, with a category and a name. */
 function ofWindow({ name, scope, category, window, at }: Alert): WindowAlert {
   return { name, scope: scope as ScopeName, category: category ?? '', window: window ?? '', at }
 }
@@ -186,12 +186,12 @@ function levelOf({ full, limit }: Meeting, { used }: Usage, { cost }: Charge, { 
   return accepted || used + cost <= full + (limit.over ?? 0) ? used : Math.max(used, full)
 }
 
-/** The subject comes last, as it may hold any characters; names hold no colon. */
+/** The subject comes last because it may hold any characters. Names hold no colon. */
 function placeOf({ name, scope, category }: WindowAlert, seconds: number, subject: string): string {
   return `${name}:${scope}:${category}:${seconds}:${subject}`
 }
 
-/** The user of whom a place is; `null` for another one. */
+/** The user that a place is about; `null` for a place of another scope. */
 export function userOfPlace(place: string): string | null {
   return /^[^:]*:personal:[^:]*:\d+:(.*)$/su.exec(place)?.[1] ?? null
 }

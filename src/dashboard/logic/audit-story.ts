@@ -122,7 +122,7 @@ export function isOver({ from, to }: Entry, at: number): boolean {
   return leftAt(to, at) !== leftAt(to, Number.NEGATIVE_INFINITY) && leftAt(from, at) === leftAt(to, at)
 }
 
-/** What has not ended. A single override has its end among its values. */
+/** The part that has not ended. A single override has its end among its values. */
 function leftAt(value: unknown, at: number): string {
   const hasEnded = (until: unknown) => typeof until === 'string' && Date.parse(until) <= at
   const permanent = permanentIn(value)

@@ -9,7 +9,7 @@ import { useComparing, useRange } from './range.tsx'
 import { SeriesChart } from './series-chart.tsx'
 
 const EVERY_MS = 30_000
-/** What is over does not change. */
+/** A range that is over does not change. */
 const BEFORE_EVERY_MS = 600_000
 
 interface CategoryChartProps {

@@ -9,7 +9,7 @@ interface Part {
   readonly content: ReactNode
 }
 
-/** Parts of a page, of which one is shown: the first, unless `part` in the address names another one. */
+/** Parts of a page, one of which is shown: the first, or the one that `part` in the address names. */
 export function Parts({ of }: { readonly of: readonly Part[] }) {
   const fields = useFields()
   const shown = of.find(({ id }) => id === fields.part) ?? of[0]

@@ -16,7 +16,7 @@ local forget, keep, most = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5
 local function text(number) return string.format('%.0f', number) end
 
 local beats, silent, ahead = redis.call('HGETALL', KEYS[1]), {}, {}
-for _, key in ipairs({ KEYS[2], KEYS[3] }) do redis.call('HLEN', key) end -- fails before anything is written if a key is no hash
+for _, key in ipairs({ KEYS[2], KEYS[3] }) do redis.call('HLEN', key) end -- The script fails before anything is written if a key is no hash.
 for i = 1, #beats, 2 do
   local spoke = tonumber(beats[i + 1]) or 0
   if now - spoke > forget then silent[#silent + 1] = { beats[i], spoke } end

@@ -73,7 +73,7 @@ local function is_episode(old)
   return type(old.first) == 'number' and type(old.last) == 'number' and type(old.count) == 'number'
 end
 
--- What was counted of a user before he was forgotten is left out.
+-- Refusals of a user before he was forgotten are left out.
 local place_of_forgotten = forgotten_places(prefix_of(KEYS[1]))
 local function is_forgotten(episode)
   local place = type(episode.user) == 'string' and place_of_forgotten(episode.user)

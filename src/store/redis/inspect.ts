@@ -35,7 +35,7 @@ export async function inspectRedis(options: ConnectOptions & { readonly prefix: 
   const redis = connectToPrimary(options)
   const keys = createKeys(options.prefix)
   const ping = pinging(redis, keys.version)
-  redis.connect().catch(() => {}) // the ping says why
+  redis.connect().catch(() => {}) // The ping reports the reason.
   try {
     await patiently(ping)
     // ioredis sends a script whole the first time (EVAL), and by its name from then on (EVALSHA).

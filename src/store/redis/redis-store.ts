@@ -89,7 +89,7 @@ export function openRedisStore({
     observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message })
   })
   redis.on('ready', () => void welcome())
-  redis.connect().catch(() => {}) // reported by the error event; ioredis goes on trying
+  redis.connect().catch(() => {}) // The error event reports it, and ioredis goes on trying.
 
   async function welcome(): Promise<void> {
     // A cluster is ready before its nodes are connected. The first command connects our node, while others fail.

@@ -22,10 +22,10 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
 
   function open(): RedisClient {
     const opened = connect()
-    opened.on('error', () => {}) // the connection for commands reports the error, and ioredis would print it
+    opened.on('error', () => {}) // The connection for commands reports the error, and ioredis would print it.
     opened.on('message', (_channel: string, message: string) => reportAll(message))
     opened.on('ready', () => void subscribe(opened))
-    opened.connect().catch(() => {}) // ioredis goes on trying
+    opened.connect().catch(() => {}) // ioredis goes on trying.
     return opened
   }
 

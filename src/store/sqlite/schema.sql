@@ -3,7 +3,7 @@
 CREATE TABLE counters (
   scope INTEGER NOT NULL,      -- 0 personal, 1 global, 2 organisation
   category TEXT NOT NULL,
-  user TEXT NOT NULL,          -- or organisation; empty for the global scope
+  user TEXT NOT NULL,          -- the id of the user or organisation; empty for the global scope
   windows BLOB NOT NULL,       -- see ../packed-value.ts
   ends INTEGER NOT NULL,       -- when the last window is over
   PRIMARY KEY (category, scope, user)
@@ -15,7 +15,7 @@ CREATE INDEX counters_by_organisation ON counters (user) WHERE scope = 2;
 -- With a rowid, because otherwise a row of a kilobyte would continue in a page of its own.
 CREATE TABLE history (
   scope INTEGER NOT NULL,      -- as in counters: 0 personal, 2 organisation
-  user TEXT NOT NULL,          -- or organisation
+  user TEXT NOT NULL,          -- the id of the user or organisation
   runs BLOB NOT NULL,          -- see ../packed-history.ts
   ends INTEGER NOT NULL,       -- when the last run need not be kept any more
   UNIQUE (scope, user)
@@ -23,7 +23,7 @@ CREATE TABLE history (
 CREATE INDEX history_by_end ON history (ends);
 
 CREATE TABLE counted (
-  name TEXT PRIMARY KEY,       -- of a window: its seconds, and the zone of its days
+  name TEXT PRIMARY KEY,       -- the key of a window: its seconds, and the zone of its days
   since INTEGER NOT NULL       -- since when it is counted
 ) WITHOUT ROWID;
 
@@ -46,12 +46,12 @@ CREATE INDEX endings_by_end ON endings (ends);
 CREATE TABLE forgotten_salt (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   salt TEXT NOT NULL,          -- hexadecimal
-  ends INTEGER NOT NULL        -- of the last row of forgotten
+  ends INTEGER NOT NULL        -- the end of the last row of forgotten
 );
 CREATE TABLE forgotten (       -- users who were forgotten, see forgotten.ts
   digest TEXT NOT NULL,        -- SHA-1 of salt, colon and user
   category TEXT NOT NULL,      -- empty in the row that says when the user was forgotten
-  windows BLOB NOT NULL,       -- those that ran then, see ../packed-value.ts
+  windows BLOB NOT NULL,       -- windows that ran then, see ../packed-value.ts
   since INTEGER NOT NULL,      -- when the user was forgotten
   ends INTEGER NOT NULL,       -- when it is forgotten
   PRIMARY KEY (digest, category)
@@ -59,7 +59,7 @@ CREATE TABLE forgotten (       -- users who were forgotten, see forgotten.ts
 CREATE INDEX forgotten_by_end ON forgotten (ends);
 
 CREATE TABLE failures (
-  start INTEGER PRIMARY KEY,   -- of the half hour
+  start INTEGER PRIMARY KEY,   -- the start of the half hour
   total INTEGER NOT NULL,
   status0 INTEGER NOT NULL,
   status5xx INTEGER NOT NULL,
@@ -71,7 +71,7 @@ CREATE TABLE failures (
 CREATE TABLE series (
   kind TEXT NOT NULL,          -- all, category, plan, route
   zone TEXT NOT NULL,          -- zone of a day; empty for a half hour
-  start INTEGER NOT NULL,      -- of the half hour, or of the day
+  start INTEGER NOT NULL,      -- the start of the half hour, or of the day
   name TEXT NOT NULL,
   counts TEXT NOT NULL,        -- see ../../usage/series.ts
   PRIMARY KEY (kind, zone, start, name)
@@ -80,7 +80,7 @@ CREATE INDEX series_by_start ON series (start);
 
 CREATE TABLE refusals (
   id TEXT PRIMARY KEY,
-  last INTEGER NOT NULL,       -- of the last refusal
+  last INTEGER NOT NULL,       -- the time of the last refusal
   episode TEXT NOT NULL        -- JSON
 ) WITHOUT ROWID;
 CREATE INDEX refusals_by_last ON refusals (last, id);
@@ -111,7 +111,7 @@ CREATE TABLE overrides (
   value TEXT NOT NULL,         -- JSON
   PRIMARY KEY (edition, user)
 ) WITHOUT ROWID;
-CREATE TABLE editions (        -- of the overrides
+CREATE TABLE editions (        -- editions of the overrides
   edition INTEGER PRIMARY KEY,
   staged TEXT UNIQUE,          -- the name under which it is filled
   size INTEGER NOT NULL,       -- how many were staged
@@ -147,7 +147,7 @@ CREATE TABLE audit (
 
 CREATE TABLE guard_counts (
   guard TEXT NOT NULL,
-  instance TEXT NOT NULL,      -- of the process that has counted
+  instance TEXT NOT NULL,      -- the process that has counted
   requests REAL NOT NULL,
   refused REAL NOT NULL,
   PRIMARY KEY (guard, instance)
@@ -155,13 +155,13 @@ CREATE TABLE guard_counts (
 
 CREATE TABLE replicas (
   instance TEXT PRIMARY KEY,
-  at INTEGER NOT NULL,         -- when it spoke last
-  told TEXT NOT NULL           -- JSON
+  at INTEGER NOT NULL,         -- the time of its last report
+  told TEXT NOT NULL           -- JSON of its report
 ) WITHOUT ROWID;
 
 CREATE TABLE silences (        -- processes that disappeared
   instance TEXT PRIMARY KEY,
-  since INTEGER NOT NULL,      -- from when on its counts may be missing
+  since INTEGER NOT NULL,      -- the time from which its counts may be missing
   until INTEGER NOT NULL       -- when it was forgotten
 ) WITHOUT ROWID;
 

@@ -110,7 +110,7 @@ export function sqliteUsageLog(
     return zone === null ? oldestStart(now) : oldestDay(now, retention())
   }
 
-  /** What was counted of a user before he was forgotten is forgotten too. */
+  /** Refusals of a user before he was forgotten are forgotten too. */
   function isForgotten({ user, first }: EpisodeChange): boolean {
     const since = user === null ? null : forgotten.since(user)
     return since !== null && first <= since
@@ -125,7 +125,7 @@ export function sqliteUsageLog(
       return
     }
     const sums = noCounts()
-    // What cannot be read is replaced.
+    // A record that cannot be read is replaced.
     for (const before of known === undefined ? [] : records.series([known])) addCounts(sums, before.counts)
     addCounts(sums, counts)
     putSeries(file, { by, start, zone, name, counts: sums })
