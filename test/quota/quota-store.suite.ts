@@ -56,6 +56,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     organisation,
   })
   const verdicts = (decisions: readonly Decision[]): boolean[] => decisions.map((d) => d.accepted)
+  const admits = async (...charges: Charge[]): Promise<boolean[]> => verdicts(await settle(charges))
   async function used(user: string, category = 'read'): Promise<{ personal: number[]; global: number[] }> {
     const { at, personal, global } = await under.store.readUsage(user, [category])
     const of = (counter: (typeof personal)[number] | undefined): number[] =>
@@ -111,10 +112,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('an organisation is left by a user with the personal windows as they are', async () => {
       await settle([chargeIn('acme', 'a', 4, of)])
-      expect(verdicts(await settle([chargeIn('other', 'a', 6, of), chargeIn('other', 'a', 1, of)]))).toEqual([
-        true,
-        false,
-      ])
+      expect(await admits(chargeIn('other', 'a', 6, of), chargeIn('other', 'a', 1, of))).toEqual([true, false])
       expect([await usedBy('acme'), await usedBy('other')]).toEqual([
         [4, 4],
         [6, 6],
@@ -125,7 +123,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       const charges = [1, 2, 3, 4].map((cost, i) =>
         chargeIn('acme', 'abcd'[i] ?? '', cost, of, i % 2 ? 'write' : 'read'),
       )
-      expect(verdicts(await settle(charges))).toEqual([true, true, true, true])
+      expect(await admits(...charges)).toEqual([true, true, true, true])
       expect([await usedBy('acme', 'read'), await usedBy('acme', 'write')]).toEqual([
         [4, 4],
         [6, 6],
@@ -135,7 +133,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     it('an organisation holds each of its users to the limits of his own plan', async () => {
       const tight = withOrganisation(limits([10, 10], [100, 100]), [6, 6])
       const charges = [chargeIn('acme', 'a', 5, of), chargeIn('acme', 'b', 2, tight), chargeIn('acme', 'c', 2, of)]
-      expect(verdicts(await settle(charges))).toEqual([true, false, true])
+      expect(await admits(...charges)).toEqual([true, false, true])
       expect(await usedBy('acme')).toEqual([7, 7])
     })
 
@@ -173,10 +171,10 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       const ofAll = { ...limits([1, 1], [5, 9]), personal: [] }
       const ofTheirs = { ...withOrganisation(limits([1, 1]), [7, 9]), personal: [] }
       const none: Limits = { personal: [], organisation: null, global: null }
-      expect(verdicts(await settle([charge('a', 5, ofAll)]))).toEqual([true])
-      expect(verdicts(await settle([charge('b', 5, ofAll)]))).toEqual([false])
-      expect(verdicts(await settle([chargeIn('acme', 'a', 6, ofTheirs)]))).toEqual([true])
-      expect(verdicts(await settle([chargeIn('acme', 'c', 6, ofTheirs)]))).toEqual([false])
+      expect(await admits(charge('a', 5, ofAll))).toEqual([true])
+      expect(await admits(charge('b', 5, ofAll))).toEqual([false])
+      expect(await admits(chargeIn('acme', 'a', 6, ofTheirs))).toEqual([true])
+      expect(await admits(chargeIn('acme', 'c', 6, ofTheirs))).toEqual([false])
       const [free] = await settle([charge('a', 1000, none)])
       expect(free).toMatchObject({ accepted: true, personal: [], organisation: null, global: null })
       expect([await used('a'), await usedBy('acme')]).toEqual([{ personal: [0, 0], global: [5, 5] }, [6, 6]])
@@ -184,11 +182,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('a charge is accepted up to the limit and not one token beyond', async () => {
       const of = limits([10, 100])
-      expect(verdicts(await settle([charge('a', 6, of), charge('a', 4, of), charge('a', 1, of)]))).toEqual([
-        true,
-        true,
-        false,
-      ])
+      expect(await admits(charge('a', 6, of), charge('a', 4, of), charge('a', 1, of))).toEqual([true, true, false])
       expect((await used('a')).personal).toEqual([10, 10])
     })
 
@@ -214,33 +208,29 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     })
 
     it('larger than a limit of zero is refused', async () => {
-      expect(verdicts(await settle([charge('a', 1, limits([0, 10]))]))).toEqual([false])
+      expect(await admits(charge('a', 1, limits([0, 10])))).toEqual([false])
     })
 
     it('a charge without the global scope neither reads nor writes it', async () => {
       await settle([charge('a', 5, limits([10, 10], [5, 5]))])
-      expect(verdicts(await settle([charge('b', 5, limits([10, 10], null))]))).toEqual([true])
+      expect(await admits(charge('b', 5, limits([10, 10], null)))).toEqual([true])
       expect((await used('b')).global).toEqual([5, 5])
     })
 
     it('a charge counts the global scope over all users and keeps the users apart', async () => {
       const of = limits([10, 10], [15, 15])
-      expect(verdicts(await settle([charge('a', 10, of), charge('b', 5, of), charge('c', 1, of)]))).toEqual([
-        true,
-        true,
-        false,
-      ])
+      expect(await admits(charge('a', 10, of), charge('b', 5, of), charge('c', 1, of))).toEqual([true, true, false])
       expect(await used('b')).toEqual({ personal: [5, 5], global: [15, 15] })
     })
 
     it('a charge keeps categories apart', async () => {
       await settle([charge('a', 10, limits([10, 10], [10, 10]), 'read')])
-      expect(verdicts(await settle([charge('a', 10, limits([10, 10], [10, 10]), 'write')]))).toEqual([true])
+      expect(await admits(charge('a', 10, limits([10, 10], [10, 10]), 'write'))).toEqual([true])
     })
 
     it('a charge counts large numbers exactly', async () => {
       const of = limits([10 ** 12, 10 ** 12])
-      expect(verdicts(await settle([charge('a', 10 ** 12 - 1, of), charge('a', 1, of), charge('a', 1, of)]))).toEqual([
+      expect(await admits(charge('a', 10 ** 12 - 1, of), charge('a', 1, of), charge('a', 1, of))).toEqual([
         true,
         true,
         false,
@@ -254,12 +244,8 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('a forced charge is another one than a charge of the same limits and cost beside it, which they bound', async () => {
       const of = limits([10, 10])
-      expect(verdicts(await settle([charge('a', 8, of), forced('a', 8, of), charge('b', 8, of)]))).toEqual([
-        true,
-        true,
-        true,
-      ])
-      expect(verdicts(await settle([forced('c', 8, of), charge('c', 8, of)]))).toEqual([true, false])
+      expect(await admits(charge('a', 8, of), forced('a', 8, of), charge('b', 8, of))).toEqual([true, true, true])
+      expect(await admits(forced('c', 8, of), charge('c', 8, of))).toEqual([true, false])
       expect((await used('a')).personal).toEqual([16, 16])
     })
 
@@ -281,7 +267,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     it('a forced charge leaves no room for what its batch charges after it, and what came before it stays', async () => {
       const of = limits([10, 10], [100, 100])
       const batch = [charge('a', 8, of), forced('a', 3, of), charge('a', 1, of), charge('b', 1, of)]
-      expect(verdicts(await settle(batch))).toEqual([true, true, false, true])
+      expect(await admits(...batch)).toEqual([true, true, false, true])
       expect(await used('a')).toEqual({ personal: [11, 11], global: [12, 12] })
     })
 
@@ -314,31 +300,29 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     })
   })
 
-  describe('a window', () => {
-    it('a window ends at its own time, while a longer one goes on', async () => {
-      const of = limits([5, 8], null, SECOND)
-      await settle([charge('a', 5, of)])
-      await under.pass(1000)
-      const [again] = await settle([charge('a', 3, of)])
-      expect(again).toMatchObject({ accepted: true })
-      expect(again?.personal.map((u) => u.used)).toEqual([3, 8])
-      expect(again?.personal[0]?.startedAt).toBe(again?.at)
-      await under.pass(1000)
-      expect(verdicts(await settle([charge('a', 1, of)]))).toEqual([false])
-    })
+  it('a window ends at its own time, while a longer one goes on', async () => {
+    const of = limits([5, 8], null, SECOND)
+    await settle([charge('a', 5, of)])
+    await under.pass(1000)
+    const [again] = await settle([charge('a', 3, of)])
+    expect(again).toMatchObject({ accepted: true })
+    expect(again?.personal.map((u) => u.used)).toEqual([3, 8])
+    expect(again?.personal[0]?.startedAt).toBe(again?.at)
+    await under.pass(1000)
+    expect(await admits(charge('a', 1, of))).toEqual([false])
+  })
 
-    it('a window keeps what it has counted when its limit changes', async () => {
-      await settle([charge('a', 5, limits([10, 10]))])
-      expect(verdicts(await settle([charge('a', 1, limits([5, 10]))]))).toEqual([false])
-      expect(verdicts(await settle([charge('a', 5, limits([20, 10]))]))).toEqual([true])
-    })
+  it('a window keeps what it has counted when its limit changes', async () => {
+    await settle([charge('a', 5, limits([10, 10]))])
+    expect(await admits(charge('a', 1, limits([5, 10])))).toEqual([false])
+    expect(await admits(charge('a', 5, limits([20, 10])))).toEqual([true])
+  })
 
-    it('a window that the configuration no longer names is remembered until it ends', async () => {
-      await settle([charge('a', 5, limits([10, 10]))])
-      const short: Limits = { personal: [{ window: MINUTE, limit: 10 }], organisation: null, global: null }
-      await settle([charge('a', 5, short)])
-      expect((await used('a')).personal).toEqual([10, 5])
-    })
+  it('a window that the configuration no longer names is remembered until it ends', async () => {
+    await settle([charge('a', 5, limits([10, 10]))])
+    const short: Limits = { personal: [{ window: MINUTE, limit: 10 }], organisation: null, global: null }
+    await settle([charge('a', 5, short)])
+    expect((await used('a')).personal).toEqual([10, 5])
   })
 
   describe('a refund', () => {
@@ -405,7 +389,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       const [decision] = await settle([one])
       await settle([], [{ charge: { ...one, cost: 9 }, decision: decision as Decision }])
       expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
-      expect(verdicts(await settle([charge('a', 10, of), charge('a', 1, of)]))).toEqual([true, false])
+      expect(await admits(charge('a', 10, of), charge('a', 1, of))).toEqual([true, false])
     })
 
     it('a refund leaves a later run of the window alone', async () => {
@@ -461,7 +445,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('a batch of 256 charges of as many users is settled in order', async () => {
       const charges = Array.from({ length: 256 }, (_, i) => charge(`user-${i}`, 1, limits([1, 1], [200, 200])))
-      expect(verdicts(await settle(charges))).toEqual(charges.map((_, i) => i < 200))
+      expect(await admits(...charges)).toEqual(charges.map((_, i) => i < 200))
     })
   })
 
@@ -670,12 +654,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('a request that may come again is accepted again also where its windows are full', async () => {
       const one = keyed(10, once('k'))
-      expect(verdicts(await settle([one, charge('a', 1, of), one, keyed(1, once('l'))]))).toEqual([
-        true,
-        false,
-        true,
-        false,
-      ])
+      expect(await admits(one, charge('a', 1, of), one, keyed(1, once('l')))).toEqual([true, false, true, false])
       expect((await used('a')).personal).toEqual([10, 10])
     })
 
@@ -971,7 +950,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   it('reads the usage of a user without starting or changing anything', async () => {
     expect(await used('nobody')).toEqual({ personal: [0, 0], global: [0, 0] })
     expect(await used('nobody')).toEqual({ personal: [0, 0], global: [0, 0] })
-    expect(verdicts(await settle([charge('nobody', 10, limits([10, 10]))]))).toEqual([true])
+    expect(await admits(charge('nobody', 10, limits([10, 10])))).toEqual([true])
   })
 
   it('reads many snapshots at once, each of its own user and categories', async () => {
