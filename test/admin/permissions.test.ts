@@ -95,59 +95,57 @@ function ofAcme({ path, example }: Operation, keys: Record<Who, TokenResponse>):
   return `${path.replace('{id}', id)}${asked === '' ? '' : `?${asked}`}`
 }
 
-describe('an operation of the document', () => {
-  test('an operation of the document that asks for a role says what becomes of a lead', async () => {
-    const rows = (await operations()).map(({ name }) => name.replace(/\{(\w+)\}/g, ':$1'))
-    expect(Object.keys(OF_LEADS).sort()).toEqual(rows.sort())
-  })
+test('an operation of the document that asks for a role says what becomes of a lead', async () => {
+  const rows = (await operations()).map(({ name }) => name.replace(/\{(\w+)\}/g, ':$1'))
+  expect(Object.keys(OF_LEADS).sort()).toEqual(rows.sort())
+})
 
-  test('an operation of the document is refused to a lead of another organisation, or shows nothing of this one', async () => {
-    const keys = await fill()
-    const version = await changes()
-    const outcomes = new Map<string, number>()
-    for (const operation of await operations()) {
-      const { name, method, example } = operation
-      const isFile = name === 'PUT /api/overrides' || name === 'PUT /api/tokens/import'
-      const headers = isFile ? { 'content-type': 'application/x-ndjson' } : {}
-      // What a lead could leave out, or name otherwise.
-      const body = name === 'POST /api/tokens' ? { user: 'ann', name: 'laptop' } : example.body
-      const path = ofAcme(operation, keys)
-      const { status, text } = await as('rival', method, path, body, headers)
-      outcomes.set(name, status)
-      const secrets = ['ann', 'bob', 'acme', 'olaf', keys.acme.id].filter((secret) => !path.includes(secret))
-      expect([name, status === 403 || !secrets.some((secret) => text.includes(secret))]).toEqual([name, true])
-    }
-    expect([...outcomes].filter(([, status]) => status !== 403)).toEqual([
-      ['GET /api/users', 200],
-      ['GET /api/refusals', 200],
-      ['GET /api/refusals/groups', 200],
-      ['GET /api/tokens', 200],
-      // Of a user without a key of the own organisation none is revoked.
-      ['DELETE /api/tokens', 200],
-    ])
-    expect(await changes()).toBe(version)
-  })
+test('an operation of the document is refused to a lead of another organisation, or shows nothing of this one', async () => {
+  const keys = await fill()
+  const version = await changes()
+  const outcomes = new Map<string, number>()
+  for (const operation of await operations()) {
+    const { name, method, example } = operation
+    const isFile = name === 'PUT /api/overrides' || name === 'PUT /api/tokens/import'
+    const headers = isFile ? { 'content-type': 'application/x-ndjson' } : {}
+    // What a lead could leave out, or name otherwise.
+    const body = name === 'POST /api/tokens' ? { user: 'ann', name: 'laptop' } : example.body
+    const path = ofAcme(operation, keys)
+    const { status, text } = await as('rival', method, path, body, headers)
+    outcomes.set(name, status)
+    const secrets = ['ann', 'bob', 'acme', 'olaf', keys.acme.id].filter((secret) => !path.includes(secret))
+    expect([name, status === 403 || !secrets.some((secret) => text.includes(secret))]).toEqual([name, true])
+  }
+  expect([...outcomes].filter(([, status]) => status !== 403)).toEqual([
+    ['GET /api/users', 200],
+    ['GET /api/refusals', 200],
+    ['GET /api/refusals/groups', 200],
+    ['GET /api/tokens', 200],
+    // Of a user without a key of the own organisation none is revoked.
+    ['DELETE /api/tokens', 200],
+  ])
+  expect(await changes()).toBe(version)
+})
 
-  test('an operation of the document on a list is refused to a lead who names another organisation', async () => {
-    await fill()
-    const version = await changes()
-    for (const path of ['/api/users', '/api/refusals', '/api/usage', '/api/tokens']) {
-      for (const query of [
-        'organisation=acme',
-        'organisation=rival&organisation=acme',
-        'organisation=',
-        'organisation=RIVAL',
-      ]) {
-        expect([path, query, (await as('rival', 'GET', `${path}?${query}`)).status]).toEqual([path, query, 403])
-      }
-      expect((await as('rival', 'GET', `${path}?organisation=rival`)).status).toBe(200)
+test('an operation of the document on a list is refused to a lead who names another organisation', async () => {
+  await fill()
+  const version = await changes()
+  for (const path of ['/api/users', '/api/refusals', '/api/usage', '/api/tokens']) {
+    for (const query of [
+      'organisation=acme',
+      'organisation=rival&organisation=acme',
+      'organisation=',
+      'organisation=RIVAL',
+    ]) {
+      expect([path, query, (await as('rival', 'GET', `${path}?${query}`)).status]).toEqual([path, query, 403])
     }
-    for (const by of ['plan', 'category', 'route', 'all', 'by=user&by=plan'])
-      expect((await as('rival', 'GET', `/api/usage?by=${by}`)).status).toBe(403)
-    expect((await as('rival', 'DELETE', '/api/tokens?user=ann&organisation=acme', {})).status).toBe(403)
-    expect((await as('rival', 'DELETE', '/api/tokens?user=ann', {})).json).toEqual({ user: 'ann', revoked: 0 })
-    expect(await changes()).toBe(version)
-  })
+    expect((await as('rival', 'GET', `${path}?organisation=rival`)).status).toBe(200)
+  }
+  for (const by of ['plan', 'category', 'route', 'all', 'by=user&by=plan'])
+    expect((await as('rival', 'GET', `/api/usage?by=${by}`)).status).toBe(403)
+  expect((await as('rival', 'DELETE', '/api/tokens?user=ann&organisation=acme', {})).status).toBe(403)
+  expect((await as('rival', 'DELETE', '/api/tokens?user=ann', {})).json).toEqual({ user: 'ann', revoked: 0 })
+  expect(await changes()).toBe(version)
 })
 
 describe('the names of a path', () => {
@@ -178,141 +176,137 @@ describe('the names of a path', () => {
   })
 })
 
-describe('a lead', () => {
-  test('a lead sees the grants of a member beside the use, and none of anybody else', async () => {
-    await fill()
-    const until = new Date(NOW + DAY).toISOString()
-    for (const user of ['ann', 'rita', 'olaf']) {
-      const body = { user, category: 'read', tokens: 5, until, reason: `for ${user}` }
-      expect((await running.call('POST', '/api/grants', { body })).status).toBe(201)
-    }
-    const grantsOf = async (who: Who, user: string) => (await as(who, 'GET', `/api/usage?user=${user}`)).json.grants
-    expect(await grantsOf('acme', 'ann')).toMatchObject([{ user: 'ann', reason: 'for ann' }])
-    expect([await grantsOf('acme', 'rita'), await grantsOf('acme', 'olaf')]).toEqual([undefined, undefined])
-    expect(await grantsOf('rival', 'ann')).toBeUndefined()
-  })
-
-  test('a lead sees the organisation, its members and their refusals, use and keys, and nothing of others', async () => {
-    const keys = await fill()
-    expect((await as('acme', 'GET', '/api/session')).json).toMatchObject({
-      name: 'carol',
-      role: 'lead',
-      organisation: 'acme',
-    })
-    expect((await as('acme', 'GET', '/api/organisations/acme')).json).toMatchObject({ organisation: 'acme' })
-    const users = (await as('acme', 'GET', '/api/users')).json.users as { user: string }[]
-    expect(users.map(({ user }) => user).sort()).toEqual(['ann', 'bob'])
-    expect((await as('acme', 'GET', '/api/users/ann')).json).toMatchObject({ user: 'ann', organisation: 'acme' })
-    const refusals = (await as('acme', 'GET', '/api/refusals')).json.refusals as { user: string }[]
-    expect(refusals.map(({ user }) => user).sort()).toEqual(['ann', 'bob'])
-    const rows = (await as('acme', 'GET', '/api/usage')).json.rows as { user: string; tokens: number }[]
-    expect(rows.map(({ user, tokens }) => [user, tokens])).toEqual(
-      expect.arrayContaining([
-        ['ann', 7],
-        ['bob', 7],
-      ]),
-    )
-    expect(rows.map(({ user }) => user)).not.toContain('rita')
-    for (const format of ['csv', 'ndjson']) {
-      const { text } = await as('acme', 'GET', `/api/usage?format=${format}`)
-      expect([text.includes('ann'), text.includes('rita'), text.includes('olaf')]).toEqual([true, false, false])
-    }
-    const { tokens } = (await as('acme', 'GET', '/api/tokens')).json
-    expect(tokens.map(({ id }: TokenResponse) => id)).toEqual([keys.acme.id])
-  })
-
-  test('a lead of whose members one has moved sees that one no more, nor makes keys or limits for that one', async () => {
-    const keys = await fill()
-    await running.call('DELETE', '/api/users/ann/override', { body: {} })
-    await as('acme', 'PUT', '/api/users/ann/override', { read: { '1h': 30 }, reason: 'a share' })
-    await join('rival', ['ann'])
-    const version = await changes()
-    expect((await as('acme', 'GET', '/api/users')).text).not.toContain('"ann"')
-    for (const [method, path, body] of [
-      ['GET', '/api/users/ann'],
-      ['PUT', '/api/users/ann/override', { read: { '1h': 1 }, reason: 'spite' }],
-      ['DELETE', '/api/users/ann/override', {}],
-      ['POST', '/api/tokens', { user: 'ann', name: 'again' }],
-      ['POST', `/api/tokens/${keys.acme.id}/rotate`, {}],
-    ] as const)
-      expect([method, path, (await as('acme', method, path, body)).status]).toEqual([method, path, 403])
-    expect(await changes()).toBe(version)
-    const { windows } = (await as('rival', 'GET', '/api/users/ann')).json
-    // What the former lead has set holds within the former organisation alone.
-    expect(windows.read[0]).toMatchObject({ scope: 'Personal', limit: 600 })
-    expect((await as('acme', 'DELETE', `/api/tokens/${keys.acme.id}`, {})).status).toBe(204)
-  })
+test('a lead sees the grants of a member beside the use, and none of anybody else', async () => {
+  await fill()
+  const until = new Date(NOW + DAY).toISOString()
+  for (const user of ['ann', 'rita', 'olaf']) {
+    const body = { user, category: 'read', tokens: 5, until, reason: `for ${user}` }
+    expect((await running.call('POST', '/api/grants', { body })).status).toBe(201)
+  }
+  const grantsOf = async (who: Who, user: string) => (await as(who, 'GET', `/api/usage?user=${user}`)).json.grants
+  expect(await grantsOf('acme', 'ann')).toMatchObject([{ user: 'ann', reason: 'for ann' }])
+  expect([await grantsOf('acme', 'rita'), await grantsOf('acme', 'olaf')]).toEqual([undefined, undefined])
+  expect(await grantsOf('rival', 'ann')).toBeUndefined()
 })
 
-describe('an override by a lead', () => {
-  const put = (body: object, headers = {}) =>
-    as('acme', 'PUT', '/api/users/bob/override', { reason: 'a share', ...body }, headers)
-
-  test('an override by a lead lowers a limit, and the audit says who did it as what', async () => {
-    await fill()
-    await running.call('DELETE', '/api/organisations/acme/override', { body: {} })
-    expect((await put({ read: { '1h': 500, '1d': 2000 } })).status).toBe(200)
-    const { windows, override } = (await running.call('GET', '/api/users/bob')).json
-    expect(windows.read.map(({ limit, window }: { limit: number; window: string }) => [window, limit])).toEqual(
-      expect.arrayContaining([
-        ['1h', 500],
-        ['1d', 2000],
-      ]),
-    )
-    expect(override).toMatchObject({ within: 'acme', limits: { read: { '1h': 500, '1d': 2000 } } })
-    const [entry] = await running.store.readAudit(null, 1)
-    expect(entry).toMatchObject({ who: 'carol (lead of acme)', what: 'override', subject: 'bob', why: 'a share' })
-    expect((await as('acme', 'DELETE', '/api/users/bob/override', {})).status).toBe(200)
+test('a lead sees the organisation, its members and their refusals, use and keys, and nothing of others', async () => {
+  const keys = await fill()
+  expect((await as('acme', 'GET', '/api/session')).json).toMatchObject({
+    name: 'carol',
+    role: 'lead',
+    organisation: 'acme',
   })
+  expect((await as('acme', 'GET', '/api/organisations/acme')).json).toMatchObject({ organisation: 'acme' })
+  const users = (await as('acme', 'GET', '/api/users')).json.users as { user: string }[]
+  expect(users.map(({ user }) => user).sort()).toEqual(['ann', 'bob'])
+  expect((await as('acme', 'GET', '/api/users/ann')).json).toMatchObject({ user: 'ann', organisation: 'acme' })
+  const refusals = (await as('acme', 'GET', '/api/refusals')).json.refusals as { user: string }[]
+  expect(refusals.map(({ user }) => user).sort()).toEqual(['ann', 'bob'])
+  const rows = (await as('acme', 'GET', '/api/usage')).json.rows as { user: string; tokens: number }[]
+  expect(rows.map(({ user, tokens }) => [user, tokens])).toEqual(
+    expect.arrayContaining([
+      ['ann', 7],
+      ['bob', 7],
+    ]),
+  )
+  expect(rows.map(({ user }) => user)).not.toContain('rita')
+  for (const format of ['csv', 'ndjson']) {
+    const { text } = await as('acme', 'GET', `/api/usage?format=${format}`)
+    expect([text.includes('ann'), text.includes('rita'), text.includes('olaf')]).toEqual([true, false, false])
+  }
+  const { tokens } = (await as('acme', 'GET', '/api/tokens')).json
+  expect(tokens.map(({ id }: TokenResponse) => id)).toEqual([keys.acme.id])
+})
 
-  test.each([
-    ['above what the organisation has', { read: { '1h': 501 } }, 400],
-    ['above what it has in a window that no personal limit has', { read: { '1d': 2001 } }, 400],
-    ['with something beyond the limit', { read: { '1h': { limit: 1, over: 1000 } } }, 400],
-    ['without a limit', { read: { '1h': 'unlimited' } }, 400],
-    ['as a factor', { factor: 2 }, 403],
-    ['with another plan', { plan: 'team' }, 403],
-    ['with room beside the global limits', { bypassGlobal: true }, 403],
-    ['with shadow', { shadow: true }, 403],
-    ['for another organisation', { read: { '1h': 1 }, within: 'rival' }, 403],
-    ['for a category that nobody has', { write: { '1h': 1 } }, 400],
-  ])('an override by a lead %s is refused', async (_, body, status) => {
-    await fill()
-    await running.call('DELETE', '/api/organisations/acme/override', { body: {} })
-    const version = await changes()
-    expect((await put(body)).status).toBe(status)
-    expect(await changes()).toBe(version)
-  })
+test('a lead of whose members one has moved sees that one no more, nor makes keys or limits for that one', async () => {
+  const keys = await fill()
+  await running.call('DELETE', '/api/users/ann/override', { body: {} })
+  await as('acme', 'PUT', '/api/users/ann/override', { read: { '1h': 30 }, reason: 'a share' })
+  await join('rival', ['ann'])
+  const version = await changes()
+  expect((await as('acme', 'GET', '/api/users')).text).not.toContain('"ann"')
+  for (const [method, path, body] of [
+    ['GET', '/api/users/ann'],
+    ['PUT', '/api/users/ann/override', { read: { '1h': 1 }, reason: 'spite' }],
+    ['DELETE', '/api/users/ann/override', {}],
+    ['POST', '/api/tokens', { user: 'ann', name: 'again' }],
+    ['POST', `/api/tokens/${keys.acme.id}/rotate`, {}],
+  ] as const)
+    expect([method, path, (await as('acme', method, path, body)).status]).toEqual([method, path, 403])
+  expect(await changes()).toBe(version)
+  const { windows } = (await as('rival', 'GET', '/api/users/ann')).json
+  // What the former lead has set holds within the former organisation alone.
+  expect(windows.read[0]).toMatchObject({ scope: 'Personal', limit: 600 })
+  expect((await as('acme', 'DELETE', `/api/tokens/${keys.acme.id}`, {})).status).toBe(204)
+})
 
-  test('an override by a lead takes the place of no override of the operator, whatever version is named', async () => {
-    await fill()
-    const body = { read: { '1h': 10 }, reason: 'a debt' }
-    const { headers } = await running.call('PUT', '/api/users/bob/override', { body })
-    const version = await changes()
-    for (const ifMatch of [undefined, '*', String(headers.etag), '"0"']) {
-      const sent = ifMatch === undefined ? {} : { 'if-match': ifMatch }
-      expect((await put({ read: { '1h': 9 } }, sent)).status).toBe(403)
-      expect((await as('acme', 'DELETE', '/api/users/bob/override', {}, sent)).status).toBe(403)
-    }
-    expect(await changes()).toBe(version)
-  })
+const put = (body: object, headers = {}) =>
+  as('acme', 'PUT', '/api/users/bob/override', { reason: 'a share', ...body }, headers)
 
-  test('an override by a lead goes down with what the operator gives, and never up with it', async () => {
-    await fill()
-    await running.call('DELETE', '/api/organisations/acme/override', { body: {} })
-    await put({ read: { '1h': 400 } })
-    const limit = async () => (await running.call('GET', '/api/users/bob')).json.windows.read[0]
-    expect(await limit()).toMatchObject({ limit: 400, source: 'override' })
-    await join('acme', ['bob'], 'free')
-    expect(await limit()).toMatchObject({ limit: 120, source: 'baseline' })
-  })
+test('an override by a lead lowers a limit, and the audit says who did it as what', async () => {
+  await fill()
+  await running.call('DELETE', '/api/organisations/acme/override', { body: {} })
+  expect((await put({ read: { '1h': 500, '1d': 2000 } })).status).toBe(200)
+  const { windows, override } = (await running.call('GET', '/api/users/bob')).json
+  expect(windows.read.map(({ limit, window }: { limit: number; window: string }) => [window, limit])).toEqual(
+    expect.arrayContaining([
+      ['1h', 500],
+      ['1d', 2000],
+    ]),
+  )
+  expect(override).toMatchObject({ within: 'acme', limits: { read: { '1h': 500, '1d': 2000 } } })
+  const [entry] = await running.store.readAudit(null, 1)
+  expect(entry).toMatchObject({ who: 'carol (lead of acme)', what: 'override', subject: 'bob', why: 'a share' })
+  expect((await as('acme', 'DELETE', '/api/users/bob/override', {})).status).toBe(200)
+})
 
-  test('an override by a lead names the version that it takes the place of, and no other', async () => {
-    await fill()
-    expect((await put({ read: { '1h': 30 } })).status).toBe(200)
-    expect((await put({ read: { '1h': 20 } }, { 'if-match': '"0"' })).status).toBe(412)
-    expect((await put({ read: { '1h': 20 } })).status).toBe(200)
-  })
+test.each([
+  ['above what the organisation has', { read: { '1h': 501 } }, 400],
+  ['above what it has in a window that no personal limit has', { read: { '1d': 2001 } }, 400],
+  ['with something beyond the limit', { read: { '1h': { limit: 1, over: 1000 } } }, 400],
+  ['without a limit', { read: { '1h': 'unlimited' } }, 400],
+  ['as a factor', { factor: 2 }, 403],
+  ['with another plan', { plan: 'team' }, 403],
+  ['with room beside the global limits', { bypassGlobal: true }, 403],
+  ['with shadow', { shadow: true }, 403],
+  ['for another organisation', { read: { '1h': 1 }, within: 'rival' }, 403],
+  ['for a category that nobody has', { write: { '1h': 1 } }, 400],
+])('an override by a lead %s is refused', async (_, body, status) => {
+  await fill()
+  await running.call('DELETE', '/api/organisations/acme/override', { body: {} })
+  const version = await changes()
+  expect((await put(body)).status).toBe(status)
+  expect(await changes()).toBe(version)
+})
+
+test('an override by a lead takes the place of no override of the operator, whatever version is named', async () => {
+  await fill()
+  const body = { read: { '1h': 10 }, reason: 'a debt' }
+  const { headers } = await running.call('PUT', '/api/users/bob/override', { body })
+  const version = await changes()
+  for (const ifMatch of [undefined, '*', String(headers.etag), '"0"']) {
+    const sent = ifMatch === undefined ? {} : { 'if-match': ifMatch }
+    expect((await put({ read: { '1h': 9 } }, sent)).status).toBe(403)
+    expect((await as('acme', 'DELETE', '/api/users/bob/override', {}, sent)).status).toBe(403)
+  }
+  expect(await changes()).toBe(version)
+})
+
+test('an override by a lead goes down with what the operator gives, and never up with it', async () => {
+  await fill()
+  await running.call('DELETE', '/api/organisations/acme/override', { body: {} })
+  await put({ read: { '1h': 400 } })
+  const limit = async () => (await running.call('GET', '/api/users/bob')).json.windows.read[0]
+  expect(await limit()).toMatchObject({ limit: 400, source: 'override' })
+  await join('acme', ['bob'], 'free')
+  expect(await limit()).toMatchObject({ limit: 120, source: 'baseline' })
+})
+
+test('an override by a lead names the version that it takes the place of, and no other', async () => {
+  await fill()
+  expect((await put({ read: { '1h': 30 } })).status).toBe(200)
+  expect((await put({ read: { '1h': 20 } }, { 'if-match': '"0"' })).status).toBe(412)
+  expect((await put({ read: { '1h': 20 } })).status).toBe(200)
 })
 
 describe('a key that a lead makes', () => {

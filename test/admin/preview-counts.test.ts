@@ -168,206 +168,204 @@ describe('a preview of organisations and of everybody', () => {
   })
 })
 
-describe('a preview', () => {
-  it('a preview counts nobody as blocked whom shadow mode lets through', async () => {
-    const usages: Usages = { tried: { read: { hour: 150 } }, other: { read: { hour: 150 } } }
-    const tried = new Map([['tried', { limits: new Map(), bypassGlobal: false, shadow: true }]])
-    const ends = await previewOf(storeOf(usages), { shadow: false }, tried, undefined, true)
-    expect(ends).toMatchObject({ scanned: 2, blockedCount: 1, newlyBlockedCount: 1, freedCount: 0 })
-    expect(ends.blocked).toMatchObject([{ user: 'other', blockedNow: false }])
-    const begins = await previewOf(storeOf(usages), { shadow: true }, tried)
-    expect(begins).toMatchObject({ blockedCount: 0, newlyBlockedCount: 0, freedCount: 1 })
-  })
+it('a preview counts nobody as blocked whom shadow mode lets through', async () => {
+  const usages: Usages = { tried: { read: { hour: 150 } }, other: { read: { hour: 150 } } }
+  const tried = new Map([['tried', { limits: new Map(), bypassGlobal: false, shadow: true }]])
+  const ends = await previewOf(storeOf(usages), { shadow: false }, tried, undefined, true)
+  expect(ends).toMatchObject({ scanned: 2, blockedCount: 1, newlyBlockedCount: 1, freedCount: 0 })
+  expect(ends.blocked).toMatchObject([{ user: 'other', blockedNow: false }])
+  const begins = await previewOf(storeOf(usages), { shadow: true }, tried)
+  expect(begins).toMatchObject({ blockedCount: 0, newlyBlockedCount: 0, freedCount: 1 })
+})
 
-  it('a preview shows who would be blocked, who is already, and who would be freed', async () => {
-    const usages: Usages = {
-      idle: { read: { hour: 10 } },
-      'at 89': { read: { hour: 89 } },
-      'at 90': { read: { hour: 90 } },
-      'at 120': { read: { hour: 120 } },
-      'over 120': { read: { hour: 150 } },
-    }
-    const stricter = await previewOf(storeOf(usages), conservative)
-    expect(stricter).toMatchObject({ scanned: 5, blockedCount: 3, newlyBlockedCount: 1, freedCount: 0 })
-    expect(stricter.blocked.map(({ user, blockedNow }) => [user, blockedNow])).toEqual([
-      ['at 90', false],
-      ['at 120', true],
-      ['over 120', true],
-    ])
-    const looser = await previewOf(storeOf(usages), { mode: 'loose' })
-    expect(looser).toMatchObject({ scanned: 5, blockedCount: 0, newlyBlockedCount: 0, freedCount: 2, blocked: [] })
-  })
+it('a preview shows who would be blocked, who is already, and who would be freed', async () => {
+  const usages: Usages = {
+    idle: { read: { hour: 10 } },
+    'at 89': { read: { hour: 89 } },
+    'at 90': { read: { hour: 90 } },
+    'at 120': { read: { hour: 120 } },
+    'over 120': { read: { hour: 150 } },
+  }
+  const stricter = await previewOf(storeOf(usages), conservative)
+  expect(stricter).toMatchObject({ scanned: 5, blockedCount: 3, newlyBlockedCount: 1, freedCount: 0 })
+  expect(stricter.blocked.map(({ user, blockedNow }) => [user, blockedNow])).toEqual([
+    ['at 90', false],
+    ['at 120', true],
+    ['over 120', true],
+  ])
+  const looser = await previewOf(storeOf(usages), { mode: 'loose' })
+  expect(looser).toMatchObject({ scanned: 5, blockedCount: 0, newlyBlockedCount: 0, freedCount: 2, blocked: [] })
+})
 
-  it('a preview shows for each user the window that would keep him waiting longest', async () => {
-    const usages: Usages = { alice: { read: { hour: 130, day: 950 }, write: { hour: 60, day: 90 } } }
-    const { blocked } = await previewOf(storeOf(usages), conservative)
-    expect(blocked).toEqual([
-      {
-        user: 'alice',
-        scope: 'Personal',
-        category: 'read',
-        window: '1d',
-        limit: 900,
-        used: 950,
-        blockedNow: true,
-        resetAt: '2026-08-07T14:30:00.000Z',
-      },
-    ])
-  })
+it('a preview shows for each user the window that would keep him waiting longest', async () => {
+  const usages: Usages = { alice: { read: { hour: 130, day: 950 }, write: { hour: 60, day: 90 } } }
+  const { blocked } = await previewOf(storeOf(usages), conservative)
+  expect(blocked).toEqual([
+    {
+      user: 'alice',
+      scope: 'Personal',
+      category: 'read',
+      window: '1d',
+      limit: 900,
+      used: 950,
+      blockedNow: true,
+      resetAt: '2026-08-07T14:30:00.000Z',
+    },
+  ])
+})
 
-  it('a preview shows the first of two windows that end together, as the settings have them', async () => {
-    const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 120 }, write: { hour: 60 } } }), {})
-    expect(blocked).toMatchObject([{ category: 'read', window: '1h' }])
-  })
+it('a preview shows the first of two windows that end together, as the settings have them', async () => {
+  const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 120 }, write: { hour: 60 } } }), {})
+  expect(blocked).toMatchObject([{ category: 'read', window: '1h' }])
+})
 
-  it('a preview does not count windows that have ended', async () => {
-    const { blockedCount } = await previewOf(
-      storeOf({ alice: { read: { hour: 500, started: AT - HOUR } } }),
-      conservative,
-    )
-    expect(blockedCount).toBe(0)
-  })
+it('a preview does not count windows that have ended', async () => {
+  const { blockedCount } = await previewOf(
+    storeOf({ alice: { read: { hour: 500, started: AT - HOUR } } }),
+    conservative,
+  )
+  expect(blockedCount).toBe(0)
+})
 
-  it('a preview says of a limit of 0 that no waiting helps', async () => {
-    const patch = { baselines: { personal: { write: { '1h': 0 } } } }
-    const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 130 }, write: { day: 5 } } }), patch)
-    expect(blocked).toMatchObject([{ user: 'alice', category: 'write', window: '1h', limit: 0, resetAt: null }])
-  })
+it('a preview says of a limit of 0 that no waiting helps', async () => {
+  const patch = { baselines: { personal: { write: { '1h': 0 } } } }
+  const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 130 }, write: { day: 5 } } }), patch)
+  expect(blocked).toMatchObject([{ user: 'alice', category: 'write', window: '1h', limit: 0, resetAt: null }])
+})
 
-  it('a preview says of a limit that fits one request when it ends', async () => {
-    const patch = { baselines: { personal: { write: { '1h': 1 } } } }
-    const { blocked } = await previewOf(storeOf({ alice: { write: { hour: 1 } } }), patch)
-    expect(blocked).toMatchObject([{ window: '1h', limit: 1, resetAt: '2026-08-06T15:30:00.000Z' }])
-  })
+it('a preview says of a limit that fits one request when it ends', async () => {
+  const patch = { baselines: { personal: { write: { '1h': 1 } } } }
+  const { blocked } = await previewOf(storeOf({ alice: { write: { hour: 1 } } }), patch)
+  expect(blocked).toMatchObject([{ window: '1h', limit: 1, resetAt: '2026-08-06T15:30:00.000Z' }])
+})
 
-  it('a preview counts as blocked whoever has no room for the cheapest request of a category that may be refused', async () => {
-    const usages: Usages = {
-      alice: { read: { hour: 116 } },
-      bob: { read: { hour: 115 } },
-      carol: { write: { hour: 60 } },
-    }
-    const { shadow: _, ...settings } = FILE
-    const policy = () => createPolicy(settings)
-    const cheapest = new Map([['read', 5]])
-    const windows = FILE.windows
-    const options = {
-      desk: deskOf(storeOf(usages)),
-      windows,
-      now: policy,
-      next: policy,
-      shadow: { now: false, next: false },
-    }
-    const { blocked } = await preview({ ...options, cheapest })
-    expect(blocked).toMatchObject([{ user: 'alice', category: 'read', window: '1h', limit: 120, used: 116 }])
-    const dearer = new Map([['write', 61]])
-    const none = await preview({ ...options, cheapest: dearer })
-    expect(none.blocked.map(({ user, resetAt }) => [user, resetAt])).toEqual([
-      ['alice', null],
-      ['bob', null],
-      ['carol', null],
-    ])
-  })
+it('a preview counts as blocked whoever has no room for the cheapest request of a category that may be refused', async () => {
+  const usages: Usages = {
+    alice: { read: { hour: 116 } },
+    bob: { read: { hour: 115 } },
+    carol: { write: { hour: 60 } },
+  }
+  const { shadow: _, ...settings } = FILE
+  const policy = () => createPolicy(settings)
+  const cheapest = new Map([['read', 5]])
+  const windows = FILE.windows
+  const options = {
+    desk: deskOf(storeOf(usages)),
+    windows,
+    now: policy,
+    next: policy,
+    shadow: { now: false, next: false },
+  }
+  const { blocked } = await preview({ ...options, cheapest })
+  expect(blocked).toMatchObject([{ user: 'alice', category: 'read', window: '1h', limit: 120, used: 116 }])
+  const dearer = new Map([['write', 61]])
+  const none = await preview({ ...options, cheapest: dearer })
+  expect(none.blocked.map(({ user, resetAt }) => [user, resetAt])).toEqual([
+    ['alice', null],
+    ['bob', null],
+    ['carol', null],
+  ])
+})
 
-  it('a preview heeds overrides, before and after', async () => {
-    const limits = (hourly: number) => ({
-      limits: table({ read: { '1h': hourly } }),
-      bypassGlobal: false,
-      shadow: false,
-    })
-    const overrides = new Map([
-      ['vip', limits(1000)],
-      ['slow', limits(10)],
-    ])
-    const usages: Usages = { vip: { read: { hour: 500 } }, slow: { read: { hour: 10 } }, bob: { read: { hour: 100 } } }
-    const { blocked, newlyBlockedCount } = await previewOf(storeOf(usages), conservative, overrides)
-    expect(blocked.map(({ user, limit, blockedNow }) => [user, limit, blockedNow])).toEqual([
-      ['bob', 90, false],
-      ['slow', 10, true],
-    ])
-    expect(newlyBlockedCount).toBe(1)
+it('a preview heeds overrides, before and after', async () => {
+  const limits = (hourly: number) => ({
+    limits: table({ read: { '1h': hourly } }),
+    bypassGlobal: false,
+    shadow: false,
   })
+  const overrides = new Map([
+    ['vip', limits(1000)],
+    ['slow', limits(10)],
+  ])
+  const usages: Usages = { vip: { read: { hour: 500 } }, slow: { read: { hour: 10 } }, bob: { read: { hour: 100 } } }
+  const { blocked, newlyBlockedCount } = await previewOf(storeOf(usages), conservative, overrides)
+  expect(blocked.map(({ user, limit, blockedNow }) => [user, limit, blockedNow])).toEqual([
+    ['bob', 90, false],
+    ['slow', 10, true],
+  ])
+  expect(newlyBlockedCount).toBe(1)
+})
 
-  it('a preview counts a user once that the scan came by twice', async () => {
-    const store = storeOf({ alice: { read: { hour: 100 } }, bob: { read: { hour: 1 } } })
-    const twice: PreviewStore = {
-      ...store,
-      async scanUsers(cursor) {
-        const step = await store.scanUsers(null)
-        return { ...step, next: cursor === null ? 'again' : null }
-      },
-    }
-    expect(await previewOf(twice, conservative)).toMatchObject({ blockedCount: 1, newlyBlockedCount: 1 })
-  })
+it('a preview counts a user once that the scan came by twice', async () => {
+  const store = storeOf({ alice: { read: { hour: 100 } }, bob: { read: { hour: 1 } } })
+  const twice: PreviewStore = {
+    ...store,
+    async scanUsers(cursor) {
+      const step = await store.scanUsers(null)
+      return { ...step, next: cursor === null ? 'again' : null }
+    },
+  }
+  expect(await previewOf(twice, conservative)).toMatchObject({ blockedCount: 1, newlyBlockedCount: 1 })
+})
 
-  it('a preview shows the first 100, those first who are not blocked now', async () => {
-    const usages = Object.fromEntries(
-      Array.from({ length: 300 }, (_, i) => [`user ${i}`, { read: { hour: i % 5 === 0 ? 100 : 200 } }]),
-    )
-    const { blocked, blockedCount, newlyBlockedCount } = await previewOf(storeOf(usages, {}, 7), conservative)
-    expect([blockedCount, newlyBlockedCount, blocked.length]).toEqual([300, 60, 100])
-    expect(blocked.map(({ blockedNow }) => blockedNow)).toEqual([
-      ...Array.from({ length: 60 }, () => false),
-      ...Array.from({ length: 40 }, () => true),
-    ])
-  })
+it('a preview shows the first 100, those first who are not blocked now', async () => {
+  const usages = Object.fromEntries(
+    Array.from({ length: 300 }, (_, i) => [`user ${i}`, { read: { hour: i % 5 === 0 ? 100 : 200 } }]),
+  )
+  const { blocked, blockedCount, newlyBlockedCount } = await previewOf(storeOf(usages, {}, 7), conservative)
+  expect([blockedCount, newlyBlockedCount, blocked.length]).toEqual([300, 60, 100])
+  expect(blocked.map(({ blockedNow }) => blockedNow)).toEqual([
+    ...Array.from({ length: 60 }, () => false),
+    ...Array.from({ length: 40 }, () => true),
+  ])
+})
 
-  it('a preview shows the head-room of the global windows, under the change and now', async () => {
-    const store = storeOf({}, { read: { hour: 10_000, day: 20_000 } })
-    const { windows, effective } = await previewOf(store, { global: { multiplier: 0.5 } })
-    expect(windows.read).toEqual([
-      { window: '1h', used: 10_000, limit: 6000, remaining: 0, limitNow: 12_000, remainingNow: 2000 },
-      { window: '1d', used: 20_000, limit: 60_000, remaining: 40_000, limitNow: 120_000, remainingNow: 100_000 },
-    ])
-    expect(windows.write?.map(({ used }) => used)).toEqual([0, 0])
-    expect(effective.global.read).toEqual({ '1h': 6000, '1d': 60_000 })
-    const off = await previewOf(store, { global: { enabled: false } })
-    expect([off.windows, off.effective.global]).toEqual([{ read: [], write: [] }, {}])
-  })
+it('a preview shows the head-room of the global windows, under the change and now', async () => {
+  const store = storeOf({}, { read: { hour: 10_000, day: 20_000 } })
+  const { windows, effective } = await previewOf(store, { global: { multiplier: 0.5 } })
+  expect(windows.read).toEqual([
+    { window: '1h', used: 10_000, limit: 6000, remaining: 0, limitNow: 12_000, remainingNow: 2000 },
+    { window: '1d', used: 20_000, limit: 60_000, remaining: 40_000, limitNow: 120_000, remainingNow: 100_000 },
+  ])
+  expect(windows.write?.map(({ used }) => used)).toEqual([0, 0])
+  expect(effective.global.read).toEqual({ '1h': 6000, '1d': 60_000 })
+  const off = await previewOf(store, { global: { enabled: false } })
+  expect([off.windows, off.effective.global]).toEqual([{ read: [], write: [] }, {}])
+})
 
-  it('a preview leaves the event loop to others between its steps, with 100,000 users too', async () => {
-    const usages = Object.fromEntries(
-      Array.from({ length: 100_000 }, (_, i) => [`user ${i}`, { read: { hour: i % 200 } }]),
-    )
-    const store = storeOf(usages, {}, 1000)
-    let steps = 0
-    let turns = 0
-    const counting: PreviewStore = {
-      ...store,
-      scanUsers: (cursor) => {
-        steps++
-        return store.scanUsers(cursor)
-      },
-    }
-    let isDone = false
-    const turn = () => {
-      turns++
-      if (!isDone) setImmediate(turn)
-    }
-    setImmediate(turn)
-    const { scanned, blockedCount } = await previewOf(counting, conservative)
-    isDone = true
-    expect([scanned, blockedCount, steps]).toEqual([100_000, 55_000, 100])
-    expect(turns).toBeGreaterThanOrEqual(steps)
-  }, 60_000)
+it('a preview leaves the event loop to others between its steps, with 100,000 users too', async () => {
+  const usages = Object.fromEntries(
+    Array.from({ length: 100_000 }, (_, i) => [`user ${i}`, { read: { hour: i % 200 } }]),
+  )
+  const store = storeOf(usages, {}, 1000)
+  let steps = 0
+  let turns = 0
+  const counting: PreviewStore = {
+    ...store,
+    scanUsers: (cursor) => {
+      steps++
+      return store.scanUsers(cursor)
+    },
+  }
+  let isDone = false
+  const turn = () => {
+    turns++
+    if (!isDone) setImmediate(turn)
+  }
+  setImmediate(turn)
+  const { scanned, blockedCount } = await previewOf(counting, conservative)
+  isDone = true
+  expect([scanned, blockedCount, steps]).toEqual([100_000, 55_000, 100])
+  expect(turns).toBeGreaterThanOrEqual(steps)
+}, 60_000)
 
-  it('a preview ends between two steps when nobody waits for it any more', async () => {
-    const usages = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`user ${i}`, { read: { hour: 1 } }]))
-    const gone = new AbortController()
-    const store = storeOf(usages)
-    let steps = 0
-    const counting: PreviewStore = {
-      ...store,
-      async scanUsers(cursor) {
-        if (++steps === 3) gone.abort()
-        return store.scanUsers(cursor)
-      },
-    }
-    await expect(previewOf(counting, conservative, new Map(), gone.signal)).rejects.toThrow('aborted')
-    expect(steps).toBe(3)
-  })
+it('a preview ends between two steps when nobody waits for it any more', async () => {
+  const usages = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`user ${i}`, { read: { hour: 1 } }]))
+  const gone = new AbortController()
+  const store = storeOf(usages)
+  let steps = 0
+  const counting: PreviewStore = {
+    ...store,
+    async scanUsers(cursor) {
+      if (++steps === 3) gone.abort()
+      return store.scanUsers(cursor)
+    },
+  }
+  await expect(previewOf(counting, conservative, new Map(), gone.signal)).rejects.toThrow('aborted')
+  expect(steps).toBe(3)
+})
 
-  it('a preview fails as the store fails', async () => {
-    const store = { ...storeOf({}), scanUsers: () => Promise.reject(new Error('out')) }
-    await expect(previewOf(store, conservative)).rejects.toThrow('out')
-  })
+it('a preview fails as the store fails', async () => {
+  const store = { ...storeOf({}), scanUsers: () => Promise.reject(new Error('out')) }
+  await expect(previewOf(store, conservative)).rejects.toThrow('out')
 })

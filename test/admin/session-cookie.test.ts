@@ -24,132 +24,128 @@ async function signIn(token = TOKEN, headers: Record<string, string> = {}) {
 const change = (cookie: string, headers: Record<string, string> = ourPage, body: unknown = { mode: 'loose' }) =>
   running.call('PATCH', '/api/quota', { headers: { ...headers, cookie }, body })
 
-describe('signing in', () => {
-  test('signing in sets a cookie that no script can read and no other site can send', async () => {
-    await start()
-    const { reply, line } = await signIn()
-    expect(reply).toMatchObject({
-      status: 200,
-      json: { name: 'admin', role: 'admin', expiresAt: '2026-11-20T22:10:00.000Z' },
-    })
-    expect(line).toMatch(/^tollgate_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/)
-    expect(line).not.toContain(TOKEN)
+test('signing in sets a cookie that no script can read and no other site can send', async () => {
+  await start()
+  const { reply, line } = await signIn()
+  expect(reply).toMatchObject({
+    status: 200,
+    json: { name: 'admin', role: 'admin', expiresAt: '2026-11-20T22:10:00.000Z' },
   })
-
-  test.each([
-    ['a page that came by TLS', { origin: 'https://ops.test', host: 'ops.test', 'sec-fetch-site': 'same-origin' }],
-    ['a proxy that ended TLS', { 'x-forwarded-proto': 'https' }],
-  ])('signing in sends the cookie by TLS only for %s', async (_who, headers) => {
-    running = await startAdmin({ hosts: ['ops.test'] })
-    expect((await signIn(TOKEN, headers)).line).toMatch(
-      /^__Host-tollgate_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200; Secure$/,
-    )
-  })
-
-  test('signing in opens the API, also to another replica and after a restart', async () => {
-    await start()
-    const { cookie } = await signIn()
-    await running.stop()
-    await start()
-    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
-    expect(reply.json).toEqual({ name: 'admin', role: 'admin', expiresAt: '2026-11-20T22:10:00.000Z' })
-    expect((await change(cookie)).status).toBe(200)
-  })
-
-  test('signing in with a wrong token is a guess like any other, and with the right one succeeds after any number of them', async () => {
-    await start()
-    for (let i = 0; i < 10; i++) expect((await signIn('wrong')).reply.status).toBe(401)
-    expect((await signIn('wrong')).reply).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } })
-    expect((await signIn()).reply.status).toBe(200)
-    clock += 60_000
-    expect((await signIn('wrong')).reply.status).toBe(401)
-  })
-
-  test('signing in with wrong tokens is refused to the address that has guessed, and to no other', async () => {
-    await start()
-    const guess = { headers: noToken, body: { token: 'wrong' }, from: '127.0.0.2' }
-    for (let i = 0; i < 10; i++) await running.call('POST', '/api/session', guess)
-    expect((await running.call('POST', '/api/session', guess)).status).toBe(429)
-    expect((await signIn('wrong')).reply.status).toBe(401)
-  })
-
-  test('signing in works with the longest name that a token may have', async () => {
-    await start(YAML.replace('name: desk', `name: "${'😀'.repeat(64)}"`))
-    const { cookie } = await signIn(VIEWER)
-    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
-    expect(reply.json).toMatchObject({ name: '😀'.repeat(64), role: 'viewer' })
-  })
-
-  test.each([
-    ['nothing', {}, ''],
-    ['a number', { token: 7 }, 'token'],
-    ['another field', { token: TOKEN, tokn: 1 }, 'tokn'],
-    ['no object', 'null', ''],
-  ])('signing in with %s is refused with the place', async (_what, body, path) => {
-    await start()
-    const reply = await running.call('POST', '/api/session', { headers: noToken, body })
-    expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
-  })
-
-  test('signing in with a body of more than 4 KiB is refused unread', async () => {
-    await start()
-    const post = (size: number) => {
-      const body = `{"tokn":"${'x'.repeat(size - 11)}"}`
-      return running.call('POST', '/api/session', { headers: noToken, body })
-    }
-    expect(await post(4096)).toMatchObject({ status: 400, json: { error: 'bad_request' } })
-    const msg = 'The body may have at most 4096 bytes.'
-    expect(await post(4097)).toMatchObject({ status: 413, json: { error: 'payload_too_large', msg } })
-  })
-
-  test('signing in is not done by a page of another site', async () => {
-    await start()
-    for (const headers of [
-      { 'sec-fetch-site': 'cross-site' },
-      { origin: 'http://evil.test' },
-      { referer: 'http://evil.test/' },
-    ])
-      expect((await signIn(TOKEN, headers as Record<string, string>)).reply).toMatchObject({
-        status: 403,
-        json: { error: 'not_from_our_page' },
-      })
-  })
-
-  test('signing in is refused if no token is configured', async () => {
-    await start(YAML.replace(/^admin:.*\n/m, ''))
-    expect((await signIn()).reply).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
-  })
+  expect(line).toMatch(/^tollgate_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/)
+  expect(line).not.toContain(TOKEN)
 })
 
-describe('GET /api/session', () => {
-  const whoami = (headers: Record<string, string>) => running.call('GET', '/api/session', { headers })
+test.each([
+  ['a page that came by TLS', { origin: 'https://ops.test', host: 'ops.test', 'sec-fetch-site': 'same-origin' }],
+  ['a proxy that ended TLS', { 'x-forwarded-proto': 'https' }],
+])('signing in sends the cookie by TLS only for %s', async (_who, headers) => {
+  running = await startAdmin({ hosts: ['ops.test'] })
+  expect((await signIn(TOKEN, headers)).line).toMatch(
+    /^__Host-tollgate_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200; Secure$/,
+  )
+})
 
-  test('GET /api/session names nobody, without an error, before anybody has signed in and after the session is over', async () => {
-    await start()
-    expect(await whoami(noToken)).toMatchObject({ status: 200, json: NOBODY })
-    const { cookie } = await signIn()
-    expect((await whoami({ ...noToken, cookie })).json).toMatchObject({ name: 'admin' })
-    clock += 12 * HOURS
-    expect(await whoami({ ...noToken, cookie })).toMatchObject({ status: 200, json: NOBODY })
-  })
+test('signing in opens the API, also to another replica and after a restart', async () => {
+  await start()
+  const { cookie } = await signIn()
+  await running.stop()
+  await start()
+  const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
+  expect(reply.json).toEqual({ name: 'admin', role: 'admin', expiresAt: '2026-11-20T22:10:00.000Z' })
+  expect((await change(cookie)).status).toBe(200)
+})
 
-  test('GET /api/session names the owner of the token that was sent, and a wrong one is refused and counts as a guess', async () => {
-    await start()
-    expect((await whoami({ authorization: `Bearer ${VIEWER}` })).json).toEqual({
-      name: 'desk',
-      role: 'viewer',
-      expiresAt: null,
+test('signing in with a wrong token is a guess like any other, and with the right one succeeds after any number of them', async () => {
+  await start()
+  for (let i = 0; i < 10; i++) expect((await signIn('wrong')).reply.status).toBe(401)
+  expect((await signIn('wrong')).reply).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } })
+  expect((await signIn()).reply.status).toBe(200)
+  clock += 60_000
+  expect((await signIn('wrong')).reply.status).toBe(401)
+})
+
+test('signing in with wrong tokens is refused to the address that has guessed, and to no other', async () => {
+  await start()
+  const guess = { headers: noToken, body: { token: 'wrong' }, from: '127.0.0.2' }
+  for (let i = 0; i < 10; i++) await running.call('POST', '/api/session', guess)
+  expect((await running.call('POST', '/api/session', guess)).status).toBe(429)
+  expect((await signIn('wrong')).reply.status).toBe(401)
+})
+
+test('signing in works with the longest name that a token may have', async () => {
+  await start(YAML.replace('name: desk', `name: "${'😀'.repeat(64)}"`))
+  const { cookie } = await signIn(VIEWER)
+  const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
+  expect(reply.json).toMatchObject({ name: '😀'.repeat(64), role: 'viewer' })
+})
+
+test.each([
+  ['nothing', {}, ''],
+  ['a number', { token: 7 }, 'token'],
+  ['another field', { token: TOKEN, tokn: 1 }, 'tokn'],
+  ['no object', 'null', ''],
+])('signing in with %s is refused with the place', async (_what, body, path) => {
+  await start()
+  const reply = await running.call('POST', '/api/session', { headers: noToken, body })
+  expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
+})
+
+test('signing in with a body of more than 4 KiB is refused unread', async () => {
+  await start()
+  const post = (size: number) => {
+    const body = `{"tokn":"${'x'.repeat(size - 11)}"}`
+    return running.call('POST', '/api/session', { headers: noToken, body })
+  }
+  expect(await post(4096)).toMatchObject({ status: 400, json: { error: 'bad_request' } })
+  const msg = 'The body may have at most 4096 bytes.'
+  expect(await post(4097)).toMatchObject({ status: 413, json: { error: 'payload_too_large', msg } })
+})
+
+test('signing in is not done by a page of another site', async () => {
+  await start()
+  for (const headers of [
+    { 'sec-fetch-site': 'cross-site' },
+    { origin: 'http://evil.test' },
+    { referer: 'http://evil.test/' },
+  ])
+    expect((await signIn(TOKEN, headers as Record<string, string>)).reply).toMatchObject({
+      status: 403,
+      json: { error: 'not_from_our_page' },
     })
-    const { cookie } = await signIn()
-    for (let i = 0; i < 10; i++)
-      expect(await whoami({ authorization: 'Bearer wrong', cookie })).toMatchObject({ status: 401 })
-    expect(await whoami({ authorization: 'Bearer wrong', cookie })).toMatchObject({ status: 429 })
-  })
+})
 
-  test('GET /api/session is refused if no token is configured', async () => {
-    await start(YAML.replace(/^admin:.*\n/m, ''))
-    expect(await whoami(noToken)).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
+test('signing in is refused if no token is configured', async () => {
+  await start(YAML.replace(/^admin:.*\n/m, ''))
+  expect((await signIn()).reply).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
+})
+
+const whoami = (headers: Record<string, string>) => running.call('GET', '/api/session', { headers })
+
+test('GET /api/session names nobody, without an error, before anybody has signed in and after the session is over', async () => {
+  await start()
+  expect(await whoami(noToken)).toMatchObject({ status: 200, json: NOBODY })
+  const { cookie } = await signIn()
+  expect((await whoami({ ...noToken, cookie })).json).toMatchObject({ name: 'admin' })
+  clock += 12 * HOURS
+  expect(await whoami({ ...noToken, cookie })).toMatchObject({ status: 200, json: NOBODY })
+})
+
+test('GET /api/session names the owner of the token that was sent, and a wrong one is refused and counts as a guess', async () => {
+  await start()
+  expect((await whoami({ authorization: `Bearer ${VIEWER}` })).json).toEqual({
+    name: 'desk',
+    role: 'viewer',
+    expiresAt: null,
   })
+  const { cookie } = await signIn()
+  for (let i = 0; i < 10; i++)
+    expect(await whoami({ authorization: 'Bearer wrong', cookie })).toMatchObject({ status: 401 })
+  expect(await whoami({ authorization: 'Bearer wrong', cookie })).toMatchObject({ status: 429 })
+})
+
+test('GET /api/session is refused if no token is configured', async () => {
+  await start(YAML.replace(/^admin:.*\n/m, ''))
+  expect(await whoami(noToken)).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
 })
 
 describe('a session', () => {
@@ -342,110 +338,106 @@ describe('a session', () => {
   })
 })
 
-describe('a change by a session', () => {
-  test.each([
-    ['our page', { 'sec-fetch-site': 'same-origin' }],
-    ['our page over plain HTTP, where browsers say less', { origin: 'http://10.1.2.3:9090', host: '10.1.2.3:9090' }],
-  ])('a change by a session is made from %s', async (_where, headers) => {
-    await start()
-    const { cookie } = await signIn()
-    expect((await change(cookie, { ...noToken, ...headers })).status).toBe(200)
-  })
-
-  test.each([
-    ['another site', { 'sec-fetch-site': 'cross-site' }],
-    ['another port of this host', { 'sec-fetch-site': 'same-site' }],
-    ['a page that says our origin and another site', { 'sec-fetch-site': 'cross-site', origin: 'http://localhost' }],
-    ['another port, over plain HTTP', { origin: 'http://10.1.2.3:8080', host: '10.1.2.3:9090' }],
-    ['a sandboxed frame', { origin: 'null' }],
-    ['nowhere that it names', {}],
-    ['a page that names itself only as the referrer', { referer: 'http://localhost/' }],
-  ])('a change by a session is not made from %s', async (_where, headers) => {
-    await start()
-    const { cookie } = await signIn()
-    expect(await change(cookie, { ...noToken, ...headers })).toMatchObject({
-      status: 403,
-      json: { error: 'not_from_our_page', msg: expect.stringContaining('Authorization: Bearer') },
-    })
-    expect((await running.call('GET', '/api/quota')).json.mode).toBe('normal')
-  })
-
-  test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
-    'a change by a session is not made by a form, which sends %j',
-    async (type) => {
-      await start()
-      const { cookie } = await signIn()
-      const reply = await change(cookie, { ...ourPage, 'content-type': type }, '{"mode":"loose"}')
-      expect(reply).toMatchObject({ status: 403, json: { error: 'not_from_our_page' } })
-    },
-  )
-
-  test('a change by a session may be a DELETE without a body', async () => {
-    await start()
-    const { cookie } = await signIn()
-    const headers = { ...ourPage, cookie }
-    expect((await running.call('DELETE', '/api/users/alice/override', { headers })).status).toBe(404)
-    expect(
-      (
-        await running.call('DELETE', '/api/users/alice/override', {
-          headers: { ...headers, 'content-type': 'application/json' },
-        })
-      ).status,
-    ).toBe(404)
-  })
-
-  test('a change by a session needs no page when it comes with the token itself', async () => {
-    await start()
-    expect(
-      (
-        await running.call('PATCH', '/api/quota', {
-          headers: { 'sec-fetch-site': 'cross-site' },
-          body: { mode: 'loose' },
-        })
-      ).status,
-    ).toBe(200)
-  })
+test.each([
+  ['our page', { 'sec-fetch-site': 'same-origin' }],
+  ['our page over plain HTTP, where browsers say less', { origin: 'http://10.1.2.3:9090', host: '10.1.2.3:9090' }],
+])('a change by a session is made from %s', async (_where, headers) => {
+  await start()
+  const { cookie } = await signIn()
+  expect((await change(cookie, { ...noToken, ...headers })).status).toBe(200)
 })
 
-describe('a viewer', () => {
-  const viewer = { authorization: `Bearer ${VIEWER}` }
-
-  test.each([
-    '/api/session',
-    '/api/quota',
-    '/api/users',
-    '/api/users/alice',
-    '/api/explain?user=alice&method=GET&path=/v1/trial',
-    '/api/now',
-    '/api/routes',
-    '/api/failures',
-    '/api/tokens',
-    '/api/audit',
-  ])('a viewer looks at %s', async (path) => {
-    await start()
-    expect((await running.call('GET', path, { headers: viewer })).status).toBe(200)
+test.each([
+  ['another site', { 'sec-fetch-site': 'cross-site' }],
+  ['another port of this host', { 'sec-fetch-site': 'same-site' }],
+  ['a page that says our origin and another site', { 'sec-fetch-site': 'cross-site', origin: 'http://localhost' }],
+  ['another port, over plain HTTP', { origin: 'http://10.1.2.3:8080', host: '10.1.2.3:9090' }],
+  ['a sandboxed frame', { origin: 'null' }],
+  ['nowhere that it names', {}],
+  ['a page that names itself only as the referrer', { referer: 'http://localhost/' }],
+])('a change by a session is not made from %s', async (_where, headers) => {
+  await start()
+  const { cookie } = await signIn()
+  expect(await change(cookie, { ...noToken, ...headers })).toMatchObject({
+    status: 403,
+    json: { error: 'not_from_our_page', msg: expect.stringContaining('Authorization: Bearer') },
   })
+  expect((await running.call('GET', '/api/quota')).json.mode).toBe('normal')
+})
 
-  test('a viewer previews a change', async () => {
+test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
+  'a change by a session is not made by a form, which sends %j',
+  async (type) => {
     await start()
-    expect(
-      (await running.call('POST', '/api/quota/preview', { headers: viewer, body: { mode: 'loose' } })).status,
-    ).toBe(200)
-  })
+    const { cookie } = await signIn()
+    const reply = await change(cookie, { ...ourPage, 'content-type': type }, '{"mode":"loose"}')
+    expect(reply).toMatchObject({ status: 403, json: { error: 'not_from_our_page' } })
+  },
+)
 
-  test.each([
-    ['PATCH', '/api/quota', { mode: 'loose' }],
-    ['PUT', '/api/users/alice/override', { read: { '1h': 1 }, reason: 'r' }],
-    ['DELETE', '/api/users/alice/override', undefined],
-    ['POST', '/api/users/alice/reset', { reason: 'r' }],
-    ['POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'r' }],
-    ['POST', '/api/tokens', { user: 'alice', name: 'n' }],
-    ['DELETE', '/api/tokens/x', undefined],
-  ])('a viewer does not change: %s %s', async (method, path, body) => {
-    await start()
-    const reply = await running.call(method, path, { headers: viewer, body })
-    expect(reply).toMatchObject({ status: 403, json: { error: 'forbidden' } })
-    expect(reply.json.msg).toContain('"desk"')
-    expect((await running.call('GET', '/api/audit')).json.entries).toEqual([])
-  })
+test('a change by a session may be a DELETE without a body', async () => {
+  await start()
+  const { cookie } = await signIn()
+  const headers = { ...ourPage, cookie }
+  expect((await running.call('DELETE', '/api/users/alice/override', { headers })).status).toBe(404)
+  expect(
+    (
+      await running.call('DELETE', '/api/users/alice/override', {
+        headers: { ...headers, 'content-type': 'application/json' },
+      })
+    ).status,
+  ).toBe(404)
+})
+
+test('a change by a session needs no page when it comes with the token itself', async () => {
+  await start()
+  expect(
+    (
+      await running.call('PATCH', '/api/quota', {
+        headers: { 'sec-fetch-site': 'cross-site' },
+        body: { mode: 'loose' },
+      })
+    ).status,
+  ).toBe(200)
+})
+
+const viewer = { authorization: `Bearer ${VIEWER}` }
+
+test.each([
+  '/api/session',
+  '/api/quota',
+  '/api/users',
+  '/api/users/alice',
+  '/api/explain?user=alice&method=GET&path=/v1/trial',
+  '/api/now',
+  '/api/routes',
+  '/api/failures',
+  '/api/tokens',
+  '/api/audit',
+])('a viewer looks at %s', async (path) => {
+  await start()
+  expect((await running.call('GET', path, { headers: viewer })).status).toBe(200)
+})
+
+test('a viewer previews a change', async () => {
+  await start()
+  expect((await running.call('POST', '/api/quota/preview', { headers: viewer, body: { mode: 'loose' } })).status).toBe(
+    200,
+  )
+})
+
+test.each([
+  ['PATCH', '/api/quota', { mode: 'loose' }],
+  ['PUT', '/api/users/alice/override', { read: { '1h': 1 }, reason: 'r' }],
+  ['DELETE', '/api/users/alice/override', undefined],
+  ['POST', '/api/users/alice/reset', { reason: 'r' }],
+  ['POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'r' }],
+  ['POST', '/api/tokens', { user: 'alice', name: 'n' }],
+  ['DELETE', '/api/tokens/x', undefined],
+])('a viewer does not change: %s %s', async (method, path, body) => {
+  await start()
+  const reply = await running.call(method, path, { headers: viewer, body })
+  expect(reply).toMatchObject({ status: 403, json: { error: 'forbidden' } })
+  expect(reply.json.msg).toContain('"desk"')
+  expect((await running.call('GET', '/api/audit')).json.entries).toEqual([])
 })

@@ -158,48 +158,46 @@ it('a pause is shorter or longer by a quarter at most, and never longer than tha
   ])
 })
 
-describe('what was noticed', () => {
-  const noticed = (user: string, alert = 'near') => eventOf(reachedBy(user, { alert, startedAt: now }))
+const noticed = (user: string, alert = 'near') => eventOf(reachedBy(user, { alert, startedAt: now }))
 
-  it('what was noticed waits for a store that is out, and is raised once when it is back', async () => {
-    let isOut = true
-    const raiser = createRaiser({
-      store: {
-        raiseAlerts: async (events) => {
-          if (!isOut) return store.raiseAlerts(events)
-          // The reply is lost: the events are there, and nobody knows.
-          await store.raiseAlerts(events)
-          throw new StoreError('down', 'timeout', 'unknown')
-        },
+it('what was noticed waits for a store that is out, and is raised once when it is back', async () => {
+  let isOut = true
+  const raiser = createRaiser({
+    store: {
+      raiseAlerts: async (events) => {
+        if (!isOut) return store.raiseAlerts(events)
+        // The reply is lost: the events are there, and nobody knows.
+        await store.raiseAlerts(events)
+        throw new StoreError('down', 'timeout', 'unknown')
       },
-      observe: (seen) => observed.push(seen),
-      targetOf: () => '',
-      onStored: () => {},
-      gatherMs: 1,
-      pauseMs: 5,
-    })
-    raiser.raise(noticed('alice'), () => {})
-    await expect.poll(() => observed.filter(({ type }) => type === 'store_failed').length).toBeGreaterThan(1)
-    isOut = false
-    raiser.raise(noticed('bob'), () => {})
-    await expect.poll(async () => (await recordsOf()).length).toBe(2)
-    await raiser.close()
-    expect((await recordsOf()).filter(({ state }) => state === 'pending')).toHaveLength(2)
+    },
+    observe: (seen) => observed.push(seen),
+    targetOf: () => '',
+    onStored: () => {},
+    gatherMs: 1,
+    pauseMs: 5,
   })
+  raiser.raise(noticed('alice'), () => {})
+  await expect.poll(() => observed.filter(({ type }) => type === 'store_failed').length).toBeGreaterThan(1)
+  isOut = false
+  raiser.raise(noticed('bob'), () => {})
+  await expect.poll(async () => (await recordsOf()).length).toBe(2)
+  await raiser.close()
+  expect((await recordsOf()).filter(({ state }) => state === 'pending')).toHaveLength(2)
+})
 
-  it('what was noticed beyond the room of its alert is reported and turned away, and that of another alert is not', async () => {
-    let turnedAway = 0
-    const raiser = createRaiser({
-      store: { raiseAlerts: () => Promise.reject(new StoreError('down', 'connection', 'no')) },
-      observe: (seen) => observed.push(seen),
-      targetOf: () => '',
-      onStored: () => {},
-      gatherMs: 1,
-    })
-    for (let i = 0; i < MOST_PENDING + 3; i++) raiser.raise(noticed(`user ${i}`), () => turnedAway++)
-    raiser.raise(noticed('alice', 'far'), () => turnedAway++)
-    expect(turnedAway).toBe(3)
-    expect(observed.filter(({ type }) => type === 'alert_event')).toHaveLength(3)
-    await raiser.close()
+it('what was noticed beyond the room of its alert is reported and turned away, and that of another alert is not', async () => {
+  let turnedAway = 0
+  const raiser = createRaiser({
+    store: { raiseAlerts: () => Promise.reject(new StoreError('down', 'connection', 'no')) },
+    observe: (seen) => observed.push(seen),
+    targetOf: () => '',
+    onStored: () => {},
+    gatherMs: 1,
   })
+  for (let i = 0; i < MOST_PENDING + 3; i++) raiser.raise(noticed(`user ${i}`), () => turnedAway++)
+  raiser.raise(noticed('alice', 'far'), () => turnedAway++)
+  expect(turnedAway).toBe(3)
+  expect(observed.filter(({ type }) => type === 'alert_event')).toHaveLength(3)
+  await raiser.close()
 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { setupOf } from '../../src/app/admin-plane.ts'
 import type { QuotaResponse } from '../../src/contract/api.ts'
 import { startApp, understood, yaml } from '../e2e/harness.ts'
@@ -19,24 +19,22 @@ routes:
   - { match: GET /probe, public: true, health: true }
 `
 
-describe('what administrators see of a configuration', () => {
-  it('what administrators see of a configuration has the least that a request of a category costs which the quota may refuse, wherever its route stands', () => {
-    const { cheapest } = setupOf(understood(yaml('http://127.0.0.1:1', ROUTES)).config)
-    expect(Object.fromEntries(cheapest)).toEqual({ read: 4, write: 3 })
-  })
+it('what administrators see of a configuration has the least that a request of a category costs which the quota may refuse, wherever its route stands', () => {
+  const { cheapest } = setupOf(understood(yaml('http://127.0.0.1:1', ROUTES)).config)
+  expect(Object.fromEntries(cheapest)).toEqual({ read: 4, write: 3 })
+})
 
-  it('what administrators see of a configuration has its store by kind, what becomes of requests without a route, and which routes count for health', () => {
-    const setup = setupOf(understood(yaml('http://127.0.0.1:1', ROUTES, 'redis://127.0.0.1:1')).config)
-    expect(setup).toMatchObject({ store: 'redis', unmatched: 'charge', upstream: 'http://127.0.0.1:1' })
-    expect(setup.routes.map(({ health, shadow }) => [health, shadow])).toEqual([
-      [false, false],
-      [true, true],
-      [false, false],
-      [true, false],
-      [true, false],
-      [true, false],
-    ])
-  })
+it('what administrators see of a configuration has its store by kind, what becomes of requests without a route, and which routes count for health', () => {
+  const setup = setupOf(understood(yaml('http://127.0.0.1:1', ROUTES, 'redis://127.0.0.1:1')).config)
+  expect(setup).toMatchObject({ store: 'redis', unmatched: 'charge', upstream: 'http://127.0.0.1:1' })
+  expect(setup.routes.map(({ health, shadow }) => [health, shadow])).toEqual([
+    [false, false],
+    [true, true],
+    [false, false],
+    [true, false],
+    [true, false],
+    [true, false],
+  ])
 })
 
 it('administrators see the configuration in force, also after a reload', async () => {

@@ -96,56 +96,54 @@ describe('the check of several certificates', () => {
   })
 })
 
-describe('the TLS of an upstream', () => {
-  const files = { caFile: null, certFile: null, keyFile: null, serverName: null }
-  const file = (text: string): string => {
-    const path = join(folder, 'some.pem')
-    writeFileSync(path, text)
-    return path
-  }
+const files = { caFile: null, certFile: null, keyFile: null, serverName: null }
+const file = (text: string): string => {
+  const path = join(folder, 'some.pem')
+  writeFileSync(path, text)
+  return path
+}
 
-  it('the TLS of an upstream is taken as the files hold it, several authorities in one file too', () => {
-    const [one, other] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
-    const caFile = file(`of one\n${one.cert}of the other\n${other.cert}`)
-    const read = readClientTls({ caFile, certFile: one.certFile, keyFile: one.keyFile, serverName: 'backend.test' }, [
-      'upstream',
-      'tls',
-    ])
-    expect(read).toEqual({
-      ca: readFileSync(caFile, 'utf8'),
-      cert: readFileSync(one.certFile, 'utf8'),
-      key: readFileSync(one.keyFile, 'utf8'),
-      serverName: 'backend.test',
-    })
+it('the TLS of an upstream is taken as the files hold it, several authorities in one file too', () => {
+  const [one, other] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
+  const caFile = file(`of one\n${one.cert}of the other\n${other.cert}`)
+  const read = readClientTls({ caFile, certFile: one.certFile, keyFile: one.keyFile, serverName: 'backend.test' }, [
+    'upstream',
+    'tls',
+  ])
+  expect(read).toEqual({
+    ca: readFileSync(caFile, 'utf8'),
+    cert: readFileSync(one.certFile, 'utf8'),
+    key: readFileSync(one.keyFile, 'utf8'),
+    serverName: 'backend.test',
   })
+})
 
-  it.each([
-    ['nothing', ''],
-    ['no certificate', 'garbage'],
-    ['one that is broken', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
-  ])(
-    'the TLS of an upstream has no authorities in a file with %s: OpenSSL would pass over it and trust nobody',
-    (_what, text) => {
-      const caFile = file(text)
-      const problem = {
-        path: ['upstream', 'tls', 'ca'],
-        message: expect.stringContaining(`${caFile} is not one or more`),
-      }
-      expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(expect.objectContaining(problem))
-      expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(SetupError)
-    },
+it.each([
+  ['nothing', ''],
+  ['no certificate', 'garbage'],
+  ['one that is broken', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
+])(
+  'the TLS of an upstream has no authorities in a file with %s: OpenSSL would pass over it and trust nobody',
+  (_what, text) => {
+    const caFile = file(text)
+    const problem = {
+      path: ['upstream', 'tls', 'ca'],
+      message: expect.stringContaining(`${caFile} is not one or more`),
+    }
+    expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(expect.objectContaining(problem))
+    expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(SetupError)
+  },
+)
+
+it('the TLS of an upstream has no authorities in a file in which a broken one follows a good one', () => {
+  const caFile = file(`${makeCa(folder, 'one').cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
+  expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(`${caFile} is not one or more`)
+})
+
+it('the TLS of an upstream is refused if certificate and key are no pair', () => {
+  const [{ certFile }, { keyFile }] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
+  const problem = { path: ['upstream', 'tls'], message: expect.stringContaining(`the key in ${keyFile} is not that`) }
+  expect(() => readClientTls({ ...files, certFile, keyFile }, ['upstream', 'tls'])).toThrow(
+    expect.objectContaining(problem),
   )
-
-  it('the TLS of an upstream has no authorities in a file in which a broken one follows a good one', () => {
-    const caFile = file(`${makeCa(folder, 'one').cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
-    expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(`${caFile} is not one or more`)
-  })
-
-  it('the TLS of an upstream is refused if certificate and key are no pair', () => {
-    const [{ certFile }, { keyFile }] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
-    const problem = { path: ['upstream', 'tls'], message: expect.stringContaining(`the key in ${keyFile} is not that`) }
-    expect(() => readClientTls({ ...files, certFile, keyFile }, ['upstream', 'tls'])).toThrow(
-      expect.objectContaining(problem),
-    )
-  })
 })

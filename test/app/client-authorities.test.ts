@@ -60,50 +60,48 @@ describe('the name of a certificate', () => {
   })
 })
 
-describe('a client', () => {
-  it('a client without a certificate is nobody, and is let connect', async () => {
-    const { ask } = await start()
-    expect(await ask(null)).toBe(null)
-  })
+it('a client without a certificate is nobody, and is let connect', async () => {
+  const { ask } = await start()
+  expect(await ask(null)).toBe(null)
+})
 
-  it('a client with one of another authority of the same name is refused', async () => {
-    const other = mkdtempSync(join(folder, 'other-'))
-    const { ask } = await start()
-    const forged = makeCertificate(other, 'client', makeCa(other, 'ca'), 'DNS:alice')
-    expect(await ask(forged)).toMatchObject({ code: 'unauthorized' })
-    expect(await ask(client('DNS:alice'))).toEqual(named('alice'))
-  })
+it('a client with one of another authority of the same name is refused', async () => {
+  const other = mkdtempSync(join(folder, 'other-'))
+  const { ask } = await start()
+  const forged = makeCertificate(other, 'client', makeCa(other, 'ca'), 'DNS:alice')
+  expect(await ask(forged)).toMatchObject({ code: 'unauthorized' })
+  expect(await ask(client('DNS:alice'))).toEqual(named('alice'))
+})
 
-  it('a client with one that it signed itself is refused', async () => {
-    const { ask } = await start()
-    expect(await ask(makeCa(folder, 'self'))).toMatchObject({ code: 'unauthorized' })
-  })
+it('a client with one that it signed itself is refused', async () => {
+  const { ask } = await start()
+  expect(await ask(makeCa(folder, 'self'))).toMatchObject({ code: 'unauthorized' })
+})
 
-  it('a client with one that is older than max_age is refused, also on a connection that is open', async () => {
-    const self = await start({ maxAgeMs: 60 * 60_000 })
-    const open = self.connect(client('DNS:alice'))
-    expect(await open.ask()).toEqual(named('alice'))
-    self.aheadMs = 61 * 60_000
-    expect(await open.ask()).toMatchObject({ reason: expect.stringContaining('has ended') })
-  })
+it('a client with one that is older than max_age is refused, also on a connection that is open', async () => {
+  const self = await start({ maxAgeMs: 60 * 60_000 })
+  const open = self.connect(client('DNS:alice'))
+  expect(await open.ask()).toEqual(named('alice'))
+  self.aheadMs = 61 * 60_000
+  expect(await open.ask()).toMatchObject({ reason: expect.stringContaining('has ended') })
+})
 
-  it('a client is refused when its certificate ends, also on a connection that is open', async () => {
-    const self = await start()
-    const open = self.connect(client('DNS:alice'))
-    expect(await open.ask()).toEqual(named('alice'))
-    self.aheadMs = 3 * 24 * 60 * 60_000
-    expect(await open.ask()).toMatchObject({ reason: expect.stringContaining('has ended') })
-  })
+it('a client is refused when its certificate ends, also on a connection that is open', async () => {
+  const self = await start()
+  const open = self.connect(client('DNS:alice'))
+  expect(await open.ask()).toEqual(named('alice'))
+  self.aheadMs = 3 * 24 * 60 * 60_000
+  expect(await open.ask()).toMatchObject({ reason: expect.stringContaining('has ended') })
+})
 
-  it('a client resumes no session, with which an old certificate would come back', async () => {
-    const self = await start()
-    const alice = client('DNS:alice')
-    const first = self.connect(alice)
-    await first.ask()
-    const again = self.connect(alice, first.session())
-    expect(await again.ask()).toEqual(named('alice'))
-    expect(again.isResumed()).toBe(false)
-  })
+it('a client resumes no session, with which an old certificate would come back', async () => {
+  const self = await start()
+  const alice = client('DNS:alice')
+  const first = self.connect(alice)
+  await first.ask()
+  const again = self.connect(alice, first.session())
+  expect(await again.ask()).toEqual(named('alice'))
+  expect(again.isResumed()).toBe(false)
 })
 
 describe('new files', () => {

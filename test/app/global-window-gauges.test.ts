@@ -10,30 +10,28 @@ const status = (window: string, limit: number, used: number): WindowStatus => {
   return { scope: 'Global', window, limit, used, remaining: limit - used, startedAt: null, resetAt: null }
 }
 
-describe('the gauges of the global windows', () => {
-  it('the gauges of the global windows ask the store once for a scrape, and again for the next one', async () => {
-    let asked = 0
-    const read = async () => ({ read: [status('1h', 100, ++asked)] })
-    const metrics = createMetrics({ version: '1', gauges: globalWindowGauges(read) })
-    const { value } = parseMetrics(await metrics.render())
-    expect([asked, value('tollgate_global_limit_tokens{category="read",window="1h"}')]).toEqual([1, 100])
-    const next = parseMetrics(await metrics.render())
-    expect([asked, next.value('tollgate_global_used_tokens{category="read",window="1h"}')]).toEqual([2, 2])
-  })
+it('the gauges of the global windows ask the store once for a scrape, and again for the next one', async () => {
+  let asked = 0
+  const read = async () => ({ read: [status('1h', 100, ++asked)] })
+  const metrics = createMetrics({ version: '1', gauges: globalWindowGauges(read) })
+  const { value } = parseMetrics(await metrics.render())
+  expect([asked, value('tollgate_global_limit_tokens{category="read",window="1h"}')]).toEqual([1, 100])
+  const next = parseMetrics(await metrics.render())
+  expect([asked, next.value('tollgate_global_used_tokens{category="read",window="1h"}')]).toEqual([2, 2])
+})
 
-  it('the gauges of the global windows are left out while the store is out, and come back with it', async () => {
-    let out = true
-    const read = async () => {
-      if (out) throw new Error('out')
-      return { read: [status('1h', 100, 1)] }
-    }
-    const metrics = createMetrics({ version: '1', gauges: globalWindowGauges(read) })
-    const seen = async () =>
-      [...parseMetrics(await metrics.render()).samples.keys()].filter((key) => /_global_/.test(key))
-    expect(await seen()).toEqual([])
-    out = false
-    expect(await seen()).toHaveLength(2)
-  })
+it('the gauges of the global windows are left out while the store is out, and come back with it', async () => {
+  let out = true
+  const read = async () => {
+    if (out) throw new Error('out')
+    return { read: [status('1h', 100, 1)] }
+  }
+  const metrics = createMetrics({ version: '1', gauges: globalWindowGauges(read) })
+  const seen = async () =>
+    [...parseMetrics(await metrics.render()).samples.keys()].filter((key) => /_global_/.test(key))
+  expect(await seen()).toEqual([])
+  out = false
+  expect(await seen()).toHaveLength(2)
 })
 
 describe('a gateway', () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTelemetry } from '../../src/app/telemetry.ts'
 import { parseConfig } from '../../src/config/load.ts'
 
@@ -21,24 +21,22 @@ test('lines of the log that nobody reads any more are counted', async () => {
   expect(await text(child.stderr)).toMatch(/^tollgate_log_lost_lines_total 3$/m)
 })
 
-describe('metrics of each rule', () => {
-  const routes = (count: number) =>
-    Array.from({ length: count }, (_, i) => `  - { match: GET /r${i}, public: true }`).join('\n')
-  const isShown = async (byRoute: string, count: number): Promise<boolean> => {
-    const text = `upstream: { url: "http://127.0.0.1:1" }\nmetrics: { by_route: ${byRoute} }\nroutes:\n${routes(count)}`
-    const loaded = parseConfig(text, 'tollgate.yaml', {})
-    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
-    const { delay, log, metrics } = createTelemetry({ config: loaded.config, version: '1', gauges: [] })
-    const shown = await metrics.render()
-    delay.stop()
-    await log.close()
-    return shown.includes('tollgate_route_requests_total')
-  }
+const routes = (count: number) =>
+  Array.from({ length: count }, (_, i) => `  - { match: GET /r${i}, public: true }`).join('\n')
+const isShown = async (byRoute: string, count: number): Promise<boolean> => {
+  const text = `upstream: { url: "http://127.0.0.1:1" }\nmetrics: { by_route: ${byRoute} }\nroutes:\n${routes(count)}`
+  const loaded = parseConfig(text, 'tollgate.yaml', {})
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  const { delay, log, metrics } = createTelemetry({ config: loaded.config, version: '1', gauges: [] })
+  const shown = await metrics.render()
+  delay.stop()
+  await log.close()
+  return shown.includes('tollgate_route_requests_total')
+}
 
-  test('metrics of each rule are there with up to 100 rules, and with more only if the configuration says so', async () => {
-    expect(await isShown('auto', 100)).toBe(true)
-    expect(await isShown('auto', 101)).toBe(false)
-    expect(await isShown('always', 101)).toBe(true)
-    expect(await isShown('never', 1)).toBe(false)
-  })
+test('metrics of each rule are there with up to 100 rules, and with more only if the configuration says so', async () => {
+  expect(await isShown('auto', 100)).toBe(true)
+  expect(await isShown('auto', 101)).toBe(false)
+  expect(await isShown('always', 101)).toBe(true)
+  expect(await isShown('never', 1)).toBe(false)
 })

@@ -81,77 +81,75 @@ function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, broken
   }
 }
 
-describe('a change that is to begin later', () => {
-  test('a change that is to begin later is made when its time has come, once over all replicas, and ends by itself', async () => {
-    const { pass, replicas, set, settings, inForce, audit, store } = world(5)
-    await set(scheduled({ shadow: true }, start(T + MINUTE, { until: T + 3 * MINUTE })))
-    await pass(T + MINUTE - 1)
-    expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true }))
-    await pass(T + MINUTE)
-    expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true, mode: 'loose' }))
-    expect(await settings()).toMatchObject({ shadow: true, layers: [{ begun: true }] })
-    await pass(T + 3 * MINUTE)
-    expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true }))
-    expect(await settings()).toEqual({ shadow: true })
-    expect(replicas.flatMap(({ made }) => made).sort()).toEqual([
-      'schedule: begins as scheduled by ann: a busy evening',
-      'schedule: ends as scheduled by ann: a busy evening',
-    ])
-    expect(await audit()).toHaveLength(3)
-    await store.close()
-  })
+test('a change that is to begin later is made when its time has come, once over all replicas, and ends by itself', async () => {
+  const { pass, replicas, set, settings, inForce, audit, store } = world(5)
+  await set(scheduled({ shadow: true }, start(T + MINUTE, { until: T + 3 * MINUTE })))
+  await pass(T + MINUTE - 1)
+  expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true }))
+  await pass(T + MINUTE)
+  expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true, mode: 'loose' }))
+  expect(await settings()).toMatchObject({ shadow: true, layers: [{ begun: true }] })
+  await pass(T + 3 * MINUTE)
+  expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true }))
+  expect(await settings()).toEqual({ shadow: true })
+  expect(replicas.flatMap(({ made }) => made).sort()).toEqual([
+    'schedule: begins as scheduled by ann: a busy evening',
+    'schedule: ends as scheduled by ann: a busy evening',
+  ])
+  expect(await audit()).toHaveLength(3)
+  await store.close()
+})
 
-  test('a change that is to begin later is not made if its end has passed too, as while nobody was there', async () => {
-    const { pass, set, settings, audit, store } = world()
-    await set(scheduled({}, start(T + MINUTE, { until: T + 2 * MINUTE })))
-    await pass(T + 60 * MINUTE)
-    expect(await settings()).toEqual({})
-    expect((await store.readAudit(null, 9)).map(upsetOf)).toEqual(['not_made', null])
-    expect((await audit())[0]).toMatch(/^schedule: is not made as scheduled by ann: a busy evening: its end had come/)
-    await store.close()
-  })
+test('a change that is to begin later is not made if its end has passed too, as while nobody was there', async () => {
+  const { pass, set, settings, audit, store } = world()
+  await set(scheduled({}, start(T + MINUTE, { until: T + 2 * MINUTE })))
+  await pass(T + 60 * MINUTE)
+  expect(await settings()).toEqual({})
+  expect((await store.readAudit(null, 9)).map(upsetOf)).toEqual(['not_made', null])
+  expect((await audit())[0]).toMatch(/^schedule: is not made as scheduled by ann: a busy evening: its end had come/)
+  await store.close()
+})
 
-  test('a change that is to begin later rests under a configuration that has no place for it, and the audit says why', async () => {
-    const { pass, set, settings, audit, store, outcomes } = world()
-    const value = { baselines: { personal: { gone: { '1h': 5 } } } }
-    await set(scheduled({}, start(T + MINUTE, { value })))
-    await pass(T + MINUTE)
-    expect(await settings()).toMatchObject({ layers: [{}] })
-    await pass(T + MINUTE + 5000)
-    expect(await settings()).toEqual(value)
-    expect((await audit())[0]).toMatch(
-      /^schedule: is not made as scheduled by ann: a busy evening: baselines.personal.gone.1h: rests, since the file has no such plan, category/,
-    )
-    expect(outcomes).toEqual(['not_made'])
-    await store.close()
-  })
+test('a change that is to begin later rests under a configuration that has no place for it, and the audit says why', async () => {
+  const { pass, set, settings, audit, store, outcomes } = world()
+  const value = { baselines: { personal: { gone: { '1h': 5 } } } }
+  await set(scheduled({}, start(T + MINUTE, { value })))
+  await pass(T + MINUTE)
+  expect(await settings()).toMatchObject({ layers: [{}] })
+  await pass(T + MINUTE + 5000)
+  expect(await settings()).toEqual(value)
+  expect((await audit())[0]).toMatch(
+    /^schedule: is not made as scheduled by ann: a busy evening: baselines.personal.gone.1h: rests, since the file has no such plan, category/,
+  )
+  expect(outcomes).toEqual(['not_made'])
+  await store.close()
+})
 
-  test('a change that is to begin later is made by a replica whose configuration takes it, if others refuse it', async () => {
-    const windows = FILE.windows.filter(({ name }) => name !== '1d')
-    const { pass, set, settings, replicas, store } = world(2, { file: [{ ...FILE, windows }, FILE] })
-    await set(scheduled({}, start(T + MINUTE, { value: { baselines: { personal: { read: { '1d': 5 } } } } })))
-    await pass(T + MINUTE)
-    expect(await settings()).toEqual({ baselines: { personal: { read: { '1d': 5 } } } })
-    expect(replicas.map(({ made }) => made.length)).toEqual([0, 1])
-    await store.close()
-  })
+test('a change that is to begin later is made by a replica whose configuration takes it, if others refuse it', async () => {
+  const windows = FILE.windows.filter(({ name }) => name !== '1d')
+  const { pass, set, settings, replicas, store } = world(2, { file: [{ ...FILE, windows }, FILE] })
+  await set(scheduled({}, start(T + MINUTE, { value: { baselines: { personal: { read: { '1d': 5 } } } } })))
+  await pass(T + MINUTE)
+  expect(await settings()).toEqual({ baselines: { personal: { read: { '1d': 5 } } } })
+  expect(replicas.map(({ made }) => made.length)).toEqual([0, 1])
+  await store.close()
+})
 
-  test('a change that is to begin later is one of several, which are made in the order of their times', async () => {
-    const { pass, set, settings, inForce, audit, store } = world()
-    const first = start(T + MINUTE, { until: T + 2 * MINUTE })
-    const second = start(T + 2 * MINUTE, { value: { mode: 'conservative' }, why: null })
-    await set(scheduled({}, first, second))
-    await pass(T + 90_000)
-    expect(inForce()).toMatchObject({ mode: 'loose' })
-    await pass(T + 5 * MINUTE)
-    expect(await settings()).toEqual({ mode: 'conservative' })
-    expect((await audit()).slice(0, 3)).toEqual([
-      'schedule: begins as scheduled by ann',
-      'schedule: ends as scheduled by ann: a busy evening',
-      'schedule: begins as scheduled by ann: a busy evening',
-    ])
-    await store.close()
-  })
+test('a change that is to begin later is one of several, which are made in the order of their times', async () => {
+  const { pass, set, settings, inForce, audit, store } = world()
+  const first = start(T + MINUTE, { until: T + 2 * MINUTE })
+  const second = start(T + 2 * MINUTE, { value: { mode: 'conservative' }, why: null })
+  await set(scheduled({}, first, second))
+  await pass(T + 90_000)
+  expect(inForce()).toMatchObject({ mode: 'loose' })
+  await pass(T + 5 * MINUTE)
+  expect(await settings()).toEqual({ mode: 'conservative' })
+  expect((await audit()).slice(0, 3)).toEqual([
+    'schedule: begins as scheduled by ann',
+    'schedule: ends as scheduled by ann: a busy evening',
+    'schedule: begins as scheduled by ann: a busy evening',
+  ])
+  await store.close()
 })
 
 describe('a guarded change', () => {

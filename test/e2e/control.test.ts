@@ -495,21 +495,19 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
 
 const layered = (layer: Layer) => ({ layers: [layer] })
 
-describe('a gateway whose connection to Redis is cut', () => {
-  it('a gateway whose connection to Redis is cut follows what was changed meanwhile when it is mended, and what is changed after that', async () => {
-    const shared = await openKind('redis')
-    proxy = await startFaultProxy(redis.port)
-    const near = await gateway(shared)
-    const far = await gateway(shared, { url: `redis://127.0.0.1:${proxy.port}` })
-    expect(await limits(far)).toEqual(['Personal 10', 'Global 100'])
-    await proxy.refuseConnects()
-    await set({ mode: 'loose' })
-    await expect.poll(() => limits(near), SOON).toEqual(['Personal 15', 'Global 150'])
-    await proxy.heal()
-    await expect
-      .poll(() => limits(far).catch(() => null), { timeout: 30_000, interval: 50 })
-      .toEqual(['Personal 15', 'Global 150'])
-    await set({ mode: 'conservative' })
-    await expect.poll(() => limits(far), SOON).toEqual(['Personal 7', 'Global 75'])
-  })
+it('a gateway whose connection to Redis is cut follows what was changed meanwhile when it is mended, and what is changed after that', async () => {
+  const shared = await openKind('redis')
+  proxy = await startFaultProxy(redis.port)
+  const near = await gateway(shared)
+  const far = await gateway(shared, { url: `redis://127.0.0.1:${proxy.port}` })
+  expect(await limits(far)).toEqual(['Personal 10', 'Global 100'])
+  await proxy.refuseConnects()
+  await set({ mode: 'loose' })
+  await expect.poll(() => limits(near), SOON).toEqual(['Personal 15', 'Global 150'])
+  await proxy.heal()
+  await expect
+    .poll(() => limits(far).catch(() => null), { timeout: 30_000, interval: 50 })
+    .toEqual(['Personal 15', 'Global 150'])
+  await set({ mode: 'conservative' })
+  await expect.poll(() => limits(far), SOON).toEqual(['Personal 7', 'Global 75'])
 })

@@ -162,20 +162,18 @@ describe('a grant to a user', () => {
   })
 })
 
-describe('a grant to an organisation', () => {
-  it('a grant to an organisation pays for all its members together, and for nobody else', async () => {
-    const { id } = await give({ organisation: 'acme', category: 'read', tokens: 1 })
-    expect(await statuses(3, '/x', 'bob', { org: 'acme' })).toEqual([200, 200, 200])
-    expect(await statuses(3, '/x', 'ann', { org: 'acme' })).toEqual([200, 200, 200])
-    expect(await statuses(1, '/x', 'eve', { org: 'acme' })).toEqual([429])
-    const status = { id, scope: 'Organisation', tokens: 1, taken: 1, left: 0 }
-    expect((await own('eve', 'acme')).grants).toMatchObject([status])
-    await expect
-      .poll(async () => (await admin('GET', '/api/organisations/acme')).body.grants, SOON)
-      .toMatchObject([status])
-    expect((await own('eve')).grants).toBeUndefined()
-    expect(await takenOf(id)).toBe(1)
-  })
+it('a grant to an organisation pays for all its members together, and for nobody else', async () => {
+  const { id } = await give({ organisation: 'acme', category: 'read', tokens: 1 })
+  expect(await statuses(3, '/x', 'bob', { org: 'acme' })).toEqual([200, 200, 200])
+  expect(await statuses(3, '/x', 'ann', { org: 'acme' })).toEqual([200, 200, 200])
+  expect(await statuses(1, '/x', 'eve', { org: 'acme' })).toEqual([429])
+  const status = { id, scope: 'Organisation', tokens: 1, taken: 1, left: 0 }
+  expect((await own('eve', 'acme')).grants).toMatchObject([status])
+  await expect
+    .poll(async () => (await admin('GET', '/api/organisations/acme')).body.grants, SOON)
+    .toMatchObject([status])
+  expect((await own('eve')).grants).toBeUndefined()
+  expect(await takenOf(id)).toBe(1)
 })
 
 it.each([

@@ -99,162 +99,160 @@ describe('the override of an organisation', () => {
   }
 })
 
-describe('the plan of a caller', () => {
-  it('the plan of a caller is that of the claim, of a trusted field, else the default, and its limits are the ones that hold', async () => {
-    expect(await seen(() => get('alice', 'pro'))).toBe(4)
-    expect(await seen(() => get('bob', 'free'))).toBe(2)
-    expect(await seen(() => get('carol'))).toBe(2)
-    expect(await seen(() => fetch(`${app.url}/x`, { headers: { 'x-user': 'dave', 'x-plan': 'pro' } }))).toBe(4)
-  })
+it('the plan of a caller is that of the claim, of a trusted field, else the default, and its limits are the ones that hold', async () => {
+  expect(await seen(() => get('alice', 'pro'))).toBe(4)
+  expect(await seen(() => get('bob', 'free'))).toBe(2)
+  expect(await seen(() => get('carol'))).toBe(2)
+  expect(await seen(() => fetch(`${app.url}/x`, { headers: { 'x-user': 'dave', 'x-plan': 'pro' } }))).toBe(4)
+})
 
-  it('the plan of a caller is told by /me/quota, in the record of each request, and by metrics of plans that are configured', async () => {
-    expect(await (await get('alice', 'pro', '/me/quota')).json()).toMatchObject({
-      plan: 'pro',
-      windows: { read: [{ scope: 'Personal', limit: 4 }, { scope: 'Global' }] },
+it('the plan of a caller is told by /me/quota, in the record of each request, and by metrics of plans that are configured', async () => {
+  expect(await (await get('alice', 'pro', '/me/quota')).json()).toMatchObject({
+    plan: 'pro',
+    windows: { read: [{ scope: 'Personal', limit: 4 }, { scope: 'Global' }] },
+  })
+  expect(await (await get('alice', null, '/me/quota')).json()).toMatchObject({ plan: 'free' })
+  await seen(() => get('alice', 'pro'))
+  await seen(() => get('bob', 'gold'))
+  expect(new Set(app.requests().map(({ user, route, plan }) => `${user} ${route} ${plan}`))).toEqual(
+    new Set(['alice null null', 'alice GET /* pro', 'bob GET /* free']),
+  )
+  const found = await samples()
+  expect(found.get('tollgate_plan_tokens_charged_total{plan="pro",category="read"}')).toBe(4)
+  expect(found.get('tollgate_plan_tokens_charged_total{plan="free",category="read"}')).toBe(2)
+  expect(found.get('tollgate_plan_refusals_total{plan="pro",category="read",scope="personal"}')).toBe(2)
+  expect(found.get('tollgate_unknown_plan_requests_total')).toBe(6)
+  expect([...found.keys()].filter((key) => key.includes('gold'))).toEqual([])
+})
+
+it('the plan of a caller is the first of a list of groups that is configured, also after a reload has other plans, and none where the claim is empty', async () => {
+  const planOf = async (plan: unknown) => {
+    const headers = { authorization: `Bearer ${jwtOf('alice', { app: { plan } })}` }
+    const response = await fetch(`${app.url}/me/quota`, { headers })
+    return [response.status, ((await response.json()) as { plan?: string }).plan]
+  }
+  const groups = ['everyone', 'team', 'pro', 'free']
+  expect(await planOf(groups)).toEqual([200, 'pro'])
+  for (const none of ['', false, []]) expect(await planOf(none)).toEqual([200, 'free'])
+  await app.reload(text('\n  plans: { team: { personal: { read: { 1h: 1 } } } }'))
+  expect(await planOf(groups)).toEqual([200, 'team'])
+})
+
+it('the plan of a caller that is not configured is told with its name', async () => {
+  await get('bob', 'gold')
+  expect(app.observations.filter(isCharged)).toMatchObject([
+    { plan: { name: 'free', from: 'default', unknown: 'gold' } },
+  ])
+})
+
+it('the plan of a caller is that of the access key while it is used, and the personal windows are the same', async () => {
+  const made = await admin('POST', '/api/tokens', { user: 'alice', name: 'n', plan: 'pro', organisation: 'acme' })
+  expect(made).toMatchObject({ plan: 'pro', organisation: 'acme' })
+  const byKey = () => fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${made.token}` } })
+  await expect.poll(async () => (await byKey()).status, SOON).toBe(200)
+  expect(upstream.seen.at(-1)?.headers['x-tollgate-user']).toBe('alice')
+  expect(await seen(() => get('alice'))).toBe(1)
+  expect(await seen(byKey)).toBe(2)
+  expect((await admin('GET', '/api/tokens')).tokens).toMatchObject([{ plan: 'pro', organisation: 'acme' }])
+  expect(await admin('POST', '/api/tokens', { user: 'alice', name: 'n', plan: 'por' })).toMatchObject({
+    problems: [{ path: 'plan', msg: 'must be one of free, pro; did you mean "pro"?' }],
+  })
+})
+
+it('the plan of a caller is that of the override before all others, and a change of it never resets a counter', async () => {
+  expect(await seen(() => get('alice', 'free'))).toBe(2)
+  await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
+  await expect.poll(async () => (await get('alice', 'free')).status, SOON).toBe(200)
+  expect(await seen(() => get('alice', 'free'))).toBe(1)
+  expect(await admin('GET', '/api/users/alice')).toMatchObject({
+    override: { plan: 'pro' },
+    windows: { read: [{ limit: 4, used: 4, steps: ['plan pro (test.yaml:16): 4, by override (a trial)'] }, {}] },
+  })
+  await admin('DELETE', '/api/users/alice/override')
+  await expect.poll(async () => (await get('alice', 'free')).status, SOON).toBe(429)
+  expect(await (await get('alice', 'free', '/me/quota')).json()).toMatchObject({
+    windows: { read: [{ limit: 2, used: 4, remaining: 0 }, {}] },
+  })
+})
+
+it('the plan of a caller stands in the record beside the organisation, whether it limits that or not; explanations and refusals have its limit', async () => {
+  await app.reload(text('\n  plans: { team: { organisation: { read: { 1h: 1 } } }, solo: {} }'))
+  const ask = (plan: string) =>
+    fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${jwtOf('alice', { app: { plan }, org: 'acme' })}` } })
+  for (const plan of ['solo', 'team', 'team']) await ask(plan)
+  const refusedBy = { scope: 'organisation', window: '1h' }
+  expect(app.requests().map(({ organisation, refusedBy }) => [organisation, refusedBy])).toMatchObject([
+    ['acme', null],
+    ['acme', null],
+    ['acme', refusedBy],
+  ])
+  const explain = '/api/explain?user=alice&method=GET&path=/x&plan=team'
+  expect(await admin('GET', `${explain}&organisation=umbrella`)).toMatchObject({ organisation: 'umbrella' })
+  await expect.poll(() => admin('GET', explain), SOON).toMatchObject({ organisation: 'acme' })
+  expect(await admin('GET', '/api/users/alice')).toMatchObject({ organisation: 'acme' })
+})
+
+it('the plan of a caller rests in an override when a reload takes it away, and the others follow the new file', async () => {
+  await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
+  await app.reload(text('\n  plans: { free: { personal: { read: { 1h: 1 } } } }'))
+  expect(await seen(() => get('alice', 'free'))).toBe(1)
+  expect(await seen(() => get('bob', null))).toBe(3)
+  expect(app.observations.filter(({ type }) => type === 'config_warning')).toMatchObject([
+    { problem: expect.stringContaining('overrides of users that set plan "pro" rest') },
+  ])
+})
+
+it('the plan of a caller is explained for a user of whom only the id is known, and for the plan that a credential would name', async () => {
+  const explain = (more: string) => admin('GET', `/api/explain?user=alice&method=GET&path=/x${more}`)
+  expect(await explain('&plan=pro')).toMatchObject({
+    plan: { name: 'pro', from: 'credential', unknown: null },
+    limits: [{ limit: 4, source: 'plan pro', steps: ['plan pro (test.yaml:16): 4'] }, {}],
+  })
+  expect(await explain('&plan=gold')).toMatchObject({ plan: { name: 'free', from: 'default', unknown: 'gold' } })
+  expect(await explain('')).toMatchObject({
+    limits: [{ limit: 2, steps: ['plan free (test.yaml:15): 2, by default'] }, {}],
+  })
+})
+
+it('the plan of a caller is what administrators see of a user, by the last credential, in lists, explanations and previews', async () => {
+  expect(await seen(() => get('alice', 'pro'))).toBe(4)
+  expect(await seen(() => get('bob'))).toBe(2)
+  const pro = { name: 'pro', from: 'credential', unknown: null }
+  await expect
+    .poll(() => admin('GET', '/api/users/alice'), SOON)
+    .toMatchObject({
+      plan: pro,
+      windows: { read: [{ limit: 4, used: 4 }, {}] },
     })
-    expect(await (await get('alice', null, '/me/quota')).json()).toMatchObject({ plan: 'free' })
-    await seen(() => get('alice', 'pro'))
-    await seen(() => get('bob', 'gold'))
-    expect(new Set(app.requests().map(({ user, route, plan }) => `${user} ${route} ${plan}`))).toEqual(
-      new Set(['alice null null', 'alice GET /* pro', 'bob GET /* free']),
-    )
-    const found = await samples()
-    expect(found.get('tollgate_plan_tokens_charged_total{plan="pro",category="read"}')).toBe(4)
-    expect(found.get('tollgate_plan_tokens_charged_total{plan="free",category="read"}')).toBe(2)
-    expect(found.get('tollgate_plan_refusals_total{plan="pro",category="read",scope="personal"}')).toBe(2)
-    expect(found.get('tollgate_unknown_plan_requests_total')).toBe(6)
-    expect([...found.keys()].filter((key) => key.includes('gold'))).toEqual([])
+  const explained = await admin('GET', '/api/explain?user=alice&method=GET&path=/x')
+  expect(explained).toMatchObject({ plan: pro, decision: 'refuse', limits: [{ limit: 4 }, {}] })
+  const { users } = await admin('GET', '/api/users?order=name')
+  expect(users).toMatchObject([
+    { user: 'alice', plan: pro, windows: { read: [{ limit: 4 }] } },
+    { user: 'bob', plan: { name: 'free', from: 'default' }, windows: { read: [{ limit: 2 }] } },
+    { user: 'monitoring', standing: { state: 'exempt' } },
+  ])
+  // Under loose limits of 6 and 3 nobody is at the end.
+  expect(await admin('POST', '/api/quota/preview', { mode: 'loose' })).toMatchObject({
+    blockedCount: 0,
+    freedCount: 2,
   })
-
-  it('the plan of a caller is the first of a list of groups that is configured, also after a reload has other plans, and none where the claim is empty', async () => {
-    const planOf = async (plan: unknown) => {
-      const headers = { authorization: `Bearer ${jwtOf('alice', { app: { plan } })}` }
-      const response = await fetch(`${app.url}/me/quota`, { headers })
-      return [response.status, ((await response.json()) as { plan?: string }).plan]
-    }
-    const groups = ['everyone', 'team', 'pro', 'free']
-    expect(await planOf(groups)).toEqual([200, 'pro'])
-    for (const none of ['', false, []]) expect(await planOf(none)).toEqual([200, 'free'])
-    await app.reload(text('\n  plans: { team: { personal: { read: { 1h: 1 } } } }'))
-    expect(await planOf(groups)).toEqual([200, 'team'])
+  expect(await admin('POST', '/api/quota/preview', {})).toMatchObject({
+    blockedCount: 2,
+    blocked: expect.arrayContaining([expect.objectContaining({ user: 'alice', limit: 4, used: 4 })]),
   })
+})
 
-  it('the plan of a caller that is not configured is told with its name', async () => {
-    await get('bob', 'gold')
-    expect(app.observations.filter(isCharged)).toMatchObject([
-      { plan: { name: 'free', from: 'default', unknown: 'gold' } },
-    ])
-  })
-
-  it('the plan of a caller is that of the access key while it is used, and the personal windows are the same', async () => {
-    const made = await admin('POST', '/api/tokens', { user: 'alice', name: 'n', plan: 'pro', organisation: 'acme' })
-    expect(made).toMatchObject({ plan: 'pro', organisation: 'acme' })
-    const byKey = () => fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${made.token}` } })
-    await expect.poll(async () => (await byKey()).status, SOON).toBe(200)
-    expect(upstream.seen.at(-1)?.headers['x-tollgate-user']).toBe('alice')
-    expect(await seen(() => get('alice'))).toBe(1)
-    expect(await seen(byKey)).toBe(2)
-    expect((await admin('GET', '/api/tokens')).tokens).toMatchObject([{ plan: 'pro', organisation: 'acme' }])
-    expect(await admin('POST', '/api/tokens', { user: 'alice', name: 'n', plan: 'por' })).toMatchObject({
-      problems: [{ path: 'plan', msg: 'must be one of free, pro; did you mean "pro"?' }],
-    })
-  })
-
-  it('the plan of a caller is that of the override before all others, and a change of it never resets a counter', async () => {
-    expect(await seen(() => get('alice', 'free'))).toBe(2)
-    await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
-    await expect.poll(async () => (await get('alice', 'free')).status, SOON).toBe(200)
-    expect(await seen(() => get('alice', 'free'))).toBe(1)
-    expect(await admin('GET', '/api/users/alice')).toMatchObject({
-      override: { plan: 'pro' },
-      windows: { read: [{ limit: 4, used: 4, steps: ['plan pro (test.yaml:16): 4, by override (a trial)'] }, {}] },
-    })
-    await admin('DELETE', '/api/users/alice/override')
-    await expect.poll(async () => (await get('alice', 'free')).status, SOON).toBe(429)
-    expect(await (await get('alice', 'free', '/me/quota')).json()).toMatchObject({
-      windows: { read: [{ limit: 2, used: 4, remaining: 0 }, {}] },
-    })
-  })
-
-  it('the plan of a caller stands in the record beside the organisation, whether it limits that or not; explanations and refusals have its limit', async () => {
-    await app.reload(text('\n  plans: { team: { organisation: { read: { 1h: 1 } } }, solo: {} }'))
-    const ask = (plan: string) =>
-      fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${jwtOf('alice', { app: { plan }, org: 'acme' })}` } })
-    for (const plan of ['solo', 'team', 'team']) await ask(plan)
-    const refusedBy = { scope: 'organisation', window: '1h' }
-    expect(app.requests().map(({ organisation, refusedBy }) => [organisation, refusedBy])).toMatchObject([
-      ['acme', null],
-      ['acme', null],
-      ['acme', refusedBy],
-    ])
-    const explain = '/api/explain?user=alice&method=GET&path=/x&plan=team'
-    expect(await admin('GET', `${explain}&organisation=umbrella`)).toMatchObject({ organisation: 'umbrella' })
-    await expect.poll(() => admin('GET', explain), SOON).toMatchObject({ organisation: 'acme' })
-    expect(await admin('GET', '/api/users/alice')).toMatchObject({ organisation: 'acme' })
-  })
-
-  it('the plan of a caller rests in an override when a reload takes it away, and the others follow the new file', async () => {
-    await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
-    await app.reload(text('\n  plans: { free: { personal: { read: { 1h: 1 } } } }'))
-    expect(await seen(() => get('alice', 'free'))).toBe(1)
-    expect(await seen(() => get('bob', null))).toBe(3)
-    expect(app.observations.filter(({ type }) => type === 'config_warning')).toMatchObject([
-      { problem: expect.stringContaining('overrides of users that set plan "pro" rest') },
-    ])
-  })
-
-  it('the plan of a caller is explained for a user of whom only the id is known, and for the plan that a credential would name', async () => {
-    const explain = (more: string) => admin('GET', `/api/explain?user=alice&method=GET&path=/x${more}`)
-    expect(await explain('&plan=pro')).toMatchObject({
-      plan: { name: 'pro', from: 'credential', unknown: null },
-      limits: [{ limit: 4, source: 'plan pro', steps: ['plan pro (test.yaml:16): 4'] }, {}],
-    })
-    expect(await explain('&plan=gold')).toMatchObject({ plan: { name: 'free', from: 'default', unknown: 'gold' } })
-    expect(await explain('')).toMatchObject({
-      limits: [{ limit: 2, steps: ['plan free (test.yaml:15): 2, by default'] }, {}],
-    })
-  })
-
-  it('the plan of a caller is what administrators see of a user, by the last credential, in lists, explanations and previews', async () => {
-    expect(await seen(() => get('alice', 'pro'))).toBe(4)
-    expect(await seen(() => get('bob'))).toBe(2)
-    const pro = { name: 'pro', from: 'credential', unknown: null }
-    await expect
-      .poll(() => admin('GET', '/api/users/alice'), SOON)
-      .toMatchObject({
-        plan: pro,
-        windows: { read: [{ limit: 4, used: 4 }, {}] },
-      })
-    const explained = await admin('GET', '/api/explain?user=alice&method=GET&path=/x')
-    expect(explained).toMatchObject({ plan: pro, decision: 'refuse', limits: [{ limit: 4 }, {}] })
-    const { users } = await admin('GET', '/api/users?order=name')
-    expect(users).toMatchObject([
-      { user: 'alice', plan: pro, windows: { read: [{ limit: 4 }] } },
-      { user: 'bob', plan: { name: 'free', from: 'default' }, windows: { read: [{ limit: 2 }] } },
-      { user: 'monitoring', standing: { state: 'exempt' } },
-    ])
-    // Under loose limits of 6 and 3 nobody is at the end.
-    expect(await admin('POST', '/api/quota/preview', { mode: 'loose' })).toMatchObject({
-      blockedCount: 0,
-      freedCount: 2,
-    })
-    expect(await admin('POST', '/api/quota/preview', {})).toMatchObject({
-      blockedCount: 2,
-      blocked: expect.arrayContaining([expect.objectContaining({ user: 'alice', limit: 4, used: 4 })]),
-    })
-  })
-
-  it('the plan of a caller has its limits in force in the settings, with the mode', async () => {
-    await admin('PATCH', '/api/quota', { mode: 'loose' })
-    expect(await admin('GET', '/api/quota')).toMatchObject({
-      effective: {
-        plans: {
-          free: { personal: { read: { '1h': 3 } }, organisation: {} },
-          pro: { personal: { read: { '1h': 6 } } },
-        },
+it('the plan of a caller has its limits in force in the settings, with the mode', async () => {
+  await admin('PATCH', '/api/quota', { mode: 'loose' })
+  expect(await admin('GET', '/api/quota')).toMatchObject({
+    effective: {
+      plans: {
+        free: { personal: { read: { '1h': 3 } }, organisation: {} },
+        pro: { personal: { read: { '1h': 6 } } },
       },
-      defaultPlan: 'free',
-    })
+    },
+    defaultPlan: 'free',
   })
 })
 

@@ -49,24 +49,22 @@ describe('a traceparent', () => {
   })
 })
 
-describe('a request without a traceparent', () => {
-  it('a request without a traceparent has the digits of its UUID as its ids', () => {
-    const id = uuid()
-    const digits = id.replaceAll('-', '')
-    expect(idsOfRequest(id)).toEqual({ traceId: digits, spanId: digits.slice(16) })
-  })
-
-  it('a request without a traceparent has the id of nginx as its ids, which is hex without dashes', () => {
-    expect(idsOfRequest(TRACE)).toEqual({ traceId: TRACE, spanId: TRACE.slice(16) })
-  })
-
-  it.each([['r-1'], ['A'.repeat(128)], ['00000000-0000-0000-0000-000000000000'], [VALID.toUpperCase()], ['']])(
-    'a request without a traceparent has valid ids of a request id of another form: %s',
-    (id) => {
-      const { traceId, spanId } = idsOfRequest(id)
-      expect(traceparentOf({ traceparent: `00-${traceId}-${spanId}-00` })).not.toBeNull()
-      expect(idsOfRequest(id)).toEqual({ traceId, spanId })
-      expect(idsOfRequest(`${id}x`).traceId).not.toBe(traceId)
-    },
-  )
+it('a request without a traceparent has the digits of its UUID as its ids', () => {
+  const id = uuid()
+  const digits = id.replaceAll('-', '')
+  expect(idsOfRequest(id)).toEqual({ traceId: digits, spanId: digits.slice(16) })
 })
+
+it('a request without a traceparent has the id of nginx as its ids, which is hex without dashes', () => {
+  expect(idsOfRequest(TRACE)).toEqual({ traceId: TRACE, spanId: TRACE.slice(16) })
+})
+
+it.each([['r-1'], ['A'.repeat(128)], ['00000000-0000-0000-0000-000000000000'], [VALID.toUpperCase()], ['']])(
+  'a request without a traceparent has valid ids of a request id of another form: %s',
+  (id) => {
+    const { traceId, spanId } = idsOfRequest(id)
+    expect(traceparentOf({ traceparent: `00-${traceId}-${spanId}-00` })).not.toBeNull()
+    expect(idsOfRequest(id)).toEqual({ traceId, spanId })
+    expect(idsOfRequest(`${id}x`).traceId).not.toBe(traceId)
+  },
+)

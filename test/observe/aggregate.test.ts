@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createSums } from '../../src/observe/aggregate.ts'
 import { createMetrics, type Metrics, type Snapshot } from '../../src/observe/metrics.ts'
 import { parseMetrics } from './parse-metrics.ts'
@@ -67,61 +67,58 @@ it('a gauge that each process has for itself shows the process that is behind, o
   expect(value('tollgate_tls_certificate_expiry_timestamp_seconds{listener="gateway",file="f"}')).toBe(895)
 })
 
-describe('what fills up or falls behind', () => {
-  /** The figures of a process, with these values of gauges that prom-client looks up by itself. */
-  async function figuresWith(values: Readonly<Record<string, number>>): Promise<Snapshot> {
-    const figures = await createMetrics({ version: '1' }).snapshot()
-    return figures.map((metric) => {
-      const value = values[metric.name]
-      return value === undefined ? metric : { ...metric, values: [{ value, labels: {} }] }
-    })
+/** The figures of a process, with these values of gauges that prom-client looks up by itself. */
+async function figuresWith(values: Readonly<Record<string, number>>): Promise<Snapshot> {
+  const figures = await createMetrics({ version: '1' }).snapshot()
+  return figures.map((metric) => {
+    const value = values[metric.name]
+    return value === undefined ? metric : { ...metric, values: [{ value, labels: {} }] }
+  })
+}
+
+it('what fills up or falls behind is of the process that is worst, so that one full worker is seen among idle ones', async () => {
+  const sums = createSums()
+  const idle = { process_open_fds: 12, process_max_fds: 64, process_start_time_seconds: 2000 }
+  sums.take(1, await figuresWith({ ...idle, process_open_fds: 63, nodejs_eventloop_lag_p99_seconds: 0.7 }))
+  sums.take(2, await figuresWith({ ...idle, nodejs_eventloop_lag_p99_seconds: 0.01 }))
+  const own = await figuresWith({ ...idle, process_start_time_seconds: 1000, nodejs_eventloop_lag_p99_seconds: 0.01 })
+  const { value } = parseMetrics(await sums.render(own))
+  // Their ratio is what TollgateOpenFilesNearLimit reads.
+  expect([value('process_open_fds'), value('process_max_fds')]).toEqual([63, 64])
+  expect(value('nodejs_eventloop_lag_p99_seconds')).toBe(0.7)
+  expect(value('process_start_time_seconds')).toBe(1000)
+})
+
+it('what fills up or falls behind is that of a gauge of ours too, if the gauge says so', async () => {
+  const sums = createSums()
+  for (const [worker, used] of [0.2, 0.9, 0.1].entries()) {
+    const gauge = { name: 'heap_used_ratio', help: 'h', together: 'max', read: () => used } as const
+    sums.take(worker, await createMetrics({ version: '1', gauges: [gauge] }).snapshot())
   }
+  expect(parseMetrics(await sums.render([])).value('tollgate_heap_used_ratio')).toBe(0.9)
+})
 
-  it('what fills up or falls behind is of the process that is worst, so that one full worker is seen among idle ones', async () => {
-    const sums = createSums()
-    const idle = { process_open_fds: 12, process_max_fds: 64, process_start_time_seconds: 2000 }
-    sums.take(1, await figuresWith({ ...idle, process_open_fds: 63, nodejs_eventloop_lag_p99_seconds: 0.7 }))
-    sums.take(2, await figuresWith({ ...idle, nodejs_eventloop_lag_p99_seconds: 0.01 }))
-    const own = await figuresWith({ ...idle, process_start_time_seconds: 1000, nodejs_eventloop_lag_p99_seconds: 0.01 })
-    const { value } = parseMetrics(await sums.render(own))
-    // Their ratio is what TollgateOpenFilesNearLimit reads.
-    expect([value('process_open_fds'), value('process_max_fds')]).toEqual([63, 64])
-    expect(value('nodejs_eventloop_lag_p99_seconds')).toBe(0.7)
-    expect(value('process_start_time_seconds')).toBe(1000)
-  })
+it('what fills up or falls behind is not what a process reads as 0 that never learns it: a store whose clock is behind is seen', async () => {
+  const sums = createSums()
+  for (const worker of [1, 2]) {
+    const one = createMetrics({ version: '1' })
+    one.observer({ type: 'store_clock', offsetMs: -20_000 })
+    sums.take(worker, await one.snapshot())
+  }
+  const { value } = parseMetrics(await sums.render(await createMetrics({ version: '1' }).snapshot()))
+  expect(value('tollgate_store_clock_offset_seconds')).toBe(-20)
+  // A process that has followed no change yet is behind.
+  expect(value('tollgate_control_version')).toBe(0)
+})
 
-  it('what fills up or falls behind is that of a gauge of ours too, if the gauge says so', async () => {
-    const sums = createSums()
-    for (const [worker, used] of [0.2, 0.9, 0.1].entries()) {
-      const gauge = { name: 'heap_used_ratio', help: 'h', together: 'max', read: () => used } as const
-      sums.take(worker, await createMetrics({ version: '1', gauges: [gauge] }).snapshot())
-    }
-    expect(parseMetrics(await sums.render([])).value('tollgate_heap_used_ratio')).toBe(0.9)
-  })
-
-  it('what fills up or falls behind is not what a process reads as 0 that never learns it: a store whose clock is behind is seen', async () => {
-    const sums = createSums()
-    for (const worker of [1, 2]) {
-      const one = createMetrics({ version: '1' })
-      one.observer({ type: 'store_clock', offsetMs: -20_000 })
-      sums.take(worker, await one.snapshot())
-    }
-    const { value } = parseMetrics(await sums.render(await createMetrics({ version: '1' }).snapshot()))
-    expect(value('tollgate_store_clock_offset_seconds')).toBe(-20)
-    // A process that has followed no change yet is behind.
-    expect(value('tollgate_control_version')).toBe(0)
-  })
-
-  it('what fills up or falls behind is seen if a process has reported again before somebody scrapes, and once', async () => {
-    const sums = createSums()
-    const lag = async (value: number) => figuresWith({ nodejs_eventloop_lag_p99_seconds: value })
-    const scraped = async () =>
-      parseMetrics(await sums.render(await lag(0.01))).value('nodejs_eventloop_lag_p99_seconds')
-    for (const seconds of [0.01, 0.8, 0.02]) sums.take(1, await lag(seconds))
-    expect(await scraped()).toBe(0.8)
-    sums.take(1, await lag(0.02))
-    expect(await scraped()).toBe(0.02)
-  })
+it('what fills up or falls behind is seen if a process has reported again before somebody scrapes, and once', async () => {
+  const sums = createSums()
+  const lag = async (value: number) => figuresWith({ nodejs_eventloop_lag_p99_seconds: value })
+  const scraped = async () => parseMetrics(await sums.render(await lag(0.01))).value('nodejs_eventloop_lag_p99_seconds')
+  for (const seconds of [0.01, 0.8, 0.02]) sums.take(1, await lag(seconds))
+  expect(await scraped()).toBe(0.8)
+  sums.take(1, await lag(0.02))
+  expect(await scraped()).toBe(0.02)
 })
 
 it('newer figures of a process take the place of its older ones', async () => {

@@ -38,38 +38,36 @@ const INFO = 30
 
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
-describe('a worker', () => {
-  test('a worker names itself in each of its lines', async () => {
-    const told = await lines([request(), { type: 'stopped' }], { worker: 2 })
-    expect(told).toMatchObject([
-      { msg: 'request', worker: 2 },
-      { msg: 'stopped', worker: 2 },
-    ])
-  })
+test('a worker names itself in each of its lines', async () => {
+  const told = await lines([request(), { type: 'stopped' }], { worker: 2 })
+  expect(told).toMatchObject([
+    { msg: 'request', worker: 2 },
+    { msg: 'stopped', worker: 2 },
+  ])
+})
 
-  test('a worker that is started, or ends, has a line, with the reason and what it said', async () => {
-    const ended = { type: 'worker_ended', worker: 1, pid: 7 } as const
-    const told = await lines([
-      { type: 'worker_started', worker: 1, pid: 7 },
-      { ...ended, reason: 'exit 1', problem: 'redis://u:secret@h/ fails', restartMs: 100 },
-      { ...ended, reason: 'exit 0', problem: null, restartMs: null },
-    ])
-    expect(told).toMatchObject([
-      { level: INFO, worker: 1, pid: 7, msg: 'worker started' },
-      { level: ERROR, worker: 1, pid: 7, reason: 'exit 1', restartMs: 100, msg: 'worker ended unasked' },
-      { level: INFO, worker: 1, pid: 7, reason: 'exit 0', msg: 'worker ended' },
-    ])
-    expect(told[1].detail).toBe('redis://[hidden]@h/ fails')
-    expect(told[2]).not.toHaveProperty('detail')
-  })
+test('a worker that is started, or ends, has a line, with the reason and what it said', async () => {
+  const ended = { type: 'worker_ended', worker: 1, pid: 7 } as const
+  const told = await lines([
+    { type: 'worker_started', worker: 1, pid: 7 },
+    { ...ended, reason: 'exit 1', problem: 'redis://u:secret@h/ fails', restartMs: 100 },
+    { ...ended, reason: 'exit 0', problem: null, restartMs: null },
+  ])
+  expect(told).toMatchObject([
+    { level: INFO, worker: 1, pid: 7, msg: 'worker started' },
+    { level: ERROR, worker: 1, pid: 7, reason: 'exit 1', restartMs: 100, msg: 'worker ended unasked' },
+    { level: INFO, worker: 1, pid: 7, reason: 'exit 0', msg: 'worker ended' },
+  ])
+  expect(told[1].detail).toBe('redis://[hidden]@h/ fails')
+  expect(told[2]).not.toHaveProperty('detail')
+})
 
-  test('a worker may have its lines written by another process as they are', async () => {
-    const destination = join(folder, 'passed')
-    const log = createLog({ destination })
-    log.pass('{"msg":"one"}\n{"msg":"two"}\n')
-    await log.close()
-    expect(readFileSync(destination, 'utf8')).toBe('{"msg":"one"}\n{"msg":"two"}\n')
-  })
+test('a worker may have its lines written by another process as they are', async () => {
+  const destination = join(folder, 'passed')
+  const log = createLog({ destination })
+  log.pass('{"msg":"one"}\n{"msg":"two"}\n')
+  await log.close()
+  expect(readFileSync(destination, 'utf8')).toBe('{"msg":"one"}\n{"msg":"two"}\n')
 })
 
 describe('a request', () => {

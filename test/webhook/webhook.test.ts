@@ -29,68 +29,66 @@ function requestOf(text = ''): { line: string; fields: Record<string, string>; b
   return { line, body, fields: Object.fromEntries(fields.map((field) => field.toLowerCase().split(': '))) }
 }
 
-describe('an event', () => {
-  it('an event is a CloudEvent in structured JSON, signed so that the library of Standard Webhooks takes it, and nothing else', async () => {
-    expect(await deliverTo((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))).toEqual({ kind: 'delivered' })
-    const [text = ''] = receiver?.requests ?? []
-    const { line, body } = requestOf(text)
-    const head = text.split('\r\n\r\n')[0] ?? ''
-    const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1]?.trim() ?? ''
-    expect(line).toBe('POST /hook?key=hidden HTTP/1.1')
-    expect(field('content-type')).toBe('application/cloudevents+json; charset=utf-8')
-    expect(field('webhook-id')).toBe(EVENT.id)
-    const signed = {
-      'webhook-id': field('webhook-id'),
-      'webhook-timestamp': field('webhook-timestamp'),
-      'webhook-signature': field('webhook-signature'),
-    }
-    expect(new Webhook(SECRET).verify(body, signed)).toEqual({
-      specversion: '1.0',
-      id: EVENT.id,
-      source: '/tollgate/alerts/near',
-      type: 'tollgate.quota.threshold',
-      subject: 'personal:alice',
-      time: '2026-08-06T14:30:01.000Z',
-      datacontenttype: 'application/json',
-      data: {
-        alert: 'near',
-        scope: 'personal',
-        user: 'alice',
-        category: 'read',
-        window: '1h',
-        threshold: 0.8,
-        share: 0.8,
-        used: 96,
-        limit: 120,
-        startedAt: '2026-08-06T14:30:00.000Z',
-        resetAt: '2026-08-06T15:30:00.000Z',
-      },
-    })
-    expect(() => new Webhook(SECRET).verify(`${body} `, signed)).toThrow('signature')
-    expect(text).not.toContain(SECRET)
+it('an event is a CloudEvent in structured JSON, signed so that the library of Standard Webhooks takes it, and nothing else', async () => {
+  expect(await deliverTo((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))).toEqual({ kind: 'delivered' })
+  const [text = ''] = receiver?.requests ?? []
+  const { line, body } = requestOf(text)
+  const head = text.split('\r\n\r\n')[0] ?? ''
+  const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1]?.trim() ?? ''
+  expect(line).toBe('POST /hook?key=hidden HTTP/1.1')
+  expect(field('content-type')).toBe('application/cloudevents+json; charset=utf-8')
+  expect(field('webhook-id')).toBe(EVENT.id)
+  const signed = {
+    'webhook-id': field('webhook-id'),
+    'webhook-timestamp': field('webhook-timestamp'),
+    'webhook-signature': field('webhook-signature'),
+  }
+  expect(new Webhook(SECRET).verify(body, signed)).toEqual({
+    specversion: '1.0',
+    id: EVENT.id,
+    source: '/tollgate/alerts/near',
+    type: 'tollgate.quota.threshold',
+    subject: 'personal:alice',
+    time: '2026-08-06T14:30:01.000Z',
+    datacontenttype: 'application/json',
+    data: {
+      alert: 'near',
+      scope: 'personal',
+      user: 'alice',
+      category: 'read',
+      window: '1h',
+      threshold: 0.8,
+      share: 0.8,
+      used: 96,
+      limit: 120,
+      startedAt: '2026-08-06T14:30:00.000Z',
+      resetAt: '2026-08-06T15:30:00.000Z',
+    },
   })
+  expect(() => new Webhook(SECRET).verify(`${body} `, signed)).toThrow('signature')
+  expect(text).not.toContain(SECRET)
+})
 
-  it('an event has the same bytes at each attempt, whatever characters the user has', () => {
-    for (const user of ['alice', '用户\u0000"\\', '<b>\u2028', 'a'.repeat(300)]) {
-      const happening = reachedBy(user, { startedAt: START })
-      expect(eventBody({ id: 'x', happening })).toBe(eventBody({ id: 'x', happening: structuredClone(happening) }))
-      expect(JSON.parse(eventBody({ id: 'x', happening }))).toMatchObject({ data: { user } })
-    }
+it('an event has the same bytes at each attempt, whatever characters the user has', () => {
+  for (const user of ['alice', '用户\u0000"\\', '<b>\u2028', 'a'.repeat(300)]) {
+    const happening = reachedBy(user, { startedAt: START })
+    expect(eventBody({ id: 'x', happening })).toBe(eventBody({ id: 'x', happening: structuredClone(happening) }))
+    expect(JSON.parse(eventBody({ id: 'x', happening }))).toMatchObject({ data: { user } })
+  }
+})
+
+it('an event of failures, of an organisation and of all together says so', () => {
+  const of = (more: object) =>
+    JSON.parse(eventBody({ id: 'x', happening: { ...reachedBy('acme', { startedAt: START }), ...more } as never }))
+  expect(of({ scope: 'organisation' })).toMatchObject({
+    subject: 'organisation:acme',
+    data: { organisation: 'acme' },
   })
-
-  it('an event of failures, of an organisation and of all together says so', () => {
-    const of = (more: object) =>
-      JSON.parse(eventBody({ id: 'x', happening: { ...reachedBy('acme', { startedAt: START }), ...more } as never }))
-    expect(of({ scope: 'organisation' })).toMatchObject({
-      subject: 'organisation:acme',
-      data: { organisation: 'acme' },
-    })
-    expect(of({ scope: 'global', subject: null }).subject).toBe('global')
-    expect(of({ scope: 'failures', subject: null, used: 100, limit: 300, threshold: 0.2 })).toMatchObject({
-      type: 'tollgate.failures.threshold',
-      subject: 'failures',
-      data: { scope: 'failures', threshold: 0.2, share: 0.3333, requests: 300, failed: 100 },
-    })
+  expect(of({ scope: 'global', subject: null }).subject).toBe('global')
+  expect(of({ scope: 'failures', subject: null, used: 100, limit: 300, threshold: 0.2 })).toMatchObject({
+    type: 'tollgate.failures.threshold',
+    subject: 'failures',
+    data: { scope: 'failures', threshold: 0.2, share: 0.3333, requests: 300, failed: 100 },
   })
 })
 

@@ -89,119 +89,115 @@ test('a limit that was set for a window of another file is shown as resting, wit
   ])
 })
 
-describe('the settings', () => {
-  test('the settings are those of the file before anything is changed, with the fields of the contract', async () => {
-    const { json, headers } = await running.call('GET', '/api/quota')
-    expect(json).toMatchObject({
-      version: 0,
-      mode: 'normal',
-      factor: 1,
-      global: { enabled: true, multiplier: 1 },
-      baselines: { personal: { read: { '1h': 120, '5h': 400 }, write: { '1h': 60, '5h': 200 } } },
-      custom: null,
-      shadow: false,
-      changed: [],
-      categories: ['read', 'write'],
-      windowLengths: [
-        { name: '1h', seconds: 3600 },
-        { name: '5h', seconds: 18000 },
-      ],
-    })
-    expect(json.effective).toEqual(json.baselines)
-    expect(json.file).toEqual({
-      mode: 'normal',
-      global: json.global,
-      baselines: json.baselines,
-      custom: null,
-      shadow: false,
-    })
-    expect(headers.etag).toBe('"0"')
+test('the settings are those of the file before anything is changed, with the fields of the contract', async () => {
+  const { json, headers } = await running.call('GET', '/api/quota')
+  expect(json).toMatchObject({
+    version: 0,
+    mode: 'normal',
+    factor: 1,
+    global: { enabled: true, multiplier: 1 },
+    baselines: { personal: { read: { '1h': 120, '5h': 400 }, write: { '1h': 60, '5h': 200 } } },
+    custom: null,
+    shadow: false,
+    changed: [],
+    categories: ['read', 'write'],
+    windowLengths: [
+      { name: '1h', seconds: 3600 },
+      { name: '5h', seconds: 18000 },
+    ],
   })
-
-  test('the settings come with the global windows as they are now', async () => {
-    await running.spend('alice', 'read', 11)
-    await running.spend('bob', 'read', 300)
-    const { windows } = await get()
-    expect(windows.read[0]).toEqual({
-      scope: 'Global',
-      window: '1h',
-      limit: 1200,
-      used: 311,
-      remaining: 889,
-      startedAt: '2026-11-20T10:10:00.000Z',
-      resetAt: '2026-11-20T11:10:00.000Z',
-    })
-    expect(windows.write[0]).toMatchObject({ used: 0, startedAt: null, resetAt: null })
+  expect(json.effective).toEqual(json.baselines)
+  expect(json.file).toEqual({
+    mode: 'normal',
+    global: json.global,
+    baselines: json.baselines,
+    custom: null,
+    shadow: false,
   })
+  expect(headers.etag).toBe('"0"')
+})
 
-  test('the settings tell the adaptive factor that is in force and why, in every mode, whatever was counted since it was drawn', async () => {
-    await running.stop()
-    const bucket = { ...NOTHING, start: bucketStart(NOW), total: 1000, status0: 20, status5xx: 30 }
-    const drawn = adaptive({ at: NOW, buckets: [bucket] })
-    running = await startAdmin({ adaptive: () => drawn })
-    await running.store.addTally({ ...NOTHING, total: 9000 })
-    const told = await get()
-    expect(told.factor).toBe(1)
-    expect(told.adaptive).toMatchObject({ factor: 0.75, requests: 1000, failed: 50, share: 0.05, minRequests: 100 })
-    expect((await patch({ mode: 'adaptive' })).json).toMatchObject({
-      factor: 0.75,
-      effective: { personal: { read: { '1h': 90 } } },
-    })
+test('the settings come with the global windows as they are now', async () => {
+  await running.spend('alice', 'read', 11)
+  await running.spend('bob', 'read', 300)
+  const { windows } = await get()
+  expect(windows.read[0]).toEqual({
+    scope: 'Global',
+    window: '1h',
+    limit: 1200,
+    used: 311,
+    remaining: 889,
+    startedAt: '2026-11-20T10:10:00.000Z',
+    resetAt: '2026-11-20T11:10:00.000Z',
+  })
+  expect(windows.write[0]).toMatchObject({ used: 0, startedAt: null, resetAt: null })
+})
+
+test('the settings tell the adaptive factor that is in force and why, in every mode, whatever was counted since it was drawn', async () => {
+  await running.stop()
+  const bucket = { ...NOTHING, start: bucketStart(NOW), total: 1000, status0: 20, status5xx: 30 }
+  const drawn = adaptive({ at: NOW, buckets: [bucket] })
+  running = await startAdmin({ adaptive: () => drawn })
+  await running.store.addTally({ ...NOTHING, total: 9000 })
+  const told = await get()
+  expect(told.factor).toBe(1)
+  expect(told.adaptive).toMatchObject({ factor: 0.75, requests: 1000, failed: 50, share: 0.05, minRequests: 100 })
+  expect((await patch({ mode: 'adaptive' })).json).toMatchObject({
+    factor: 0.75,
+    effective: { personal: { read: { '1h': 90 } } },
   })
 })
 
-describe('a change', () => {
-  test('a change is in force in its response, which shows what was changed beside what the file says', async () => {
-    const { status, json, headers } = await patch({
-      mode: 'conservative',
-      baselines: { personal: { read: { '1h': 100 } } },
-    })
-    expect(status).toBe(200)
-    expect(json).toMatchObject({
-      mode: 'conservative',
-      factor: 0.75,
-      baselines: { personal: { read: { '1h': 100, '5h': 400 } } },
-      effective: { personal: { read: { '1h': 75, '5h': 300 } }, global: { read: { '1h': 900 } } },
-      file: { mode: 'normal', baselines: { personal: { read: { '1h': 120 } } } },
-      changed: ['mode', 'baselines.personal.read.1h'],
-    })
-    expect(headers.etag).toBe(`"${json.version}"`)
-    const { ends, ...quota } = json
-    expect(await get()).toEqual(quota)
-    expect(ends).toEqual({ added: [], dropped: [], guards: [] })
+test('a change is in force in its response, which shows what was changed beside what the file says', async () => {
+  const { status, json, headers } = await patch({
+    mode: 'conservative',
+    baselines: { personal: { read: { '1h': 100 } } },
   })
+  expect(status).toBe(200)
+  expect(json).toMatchObject({
+    mode: 'conservative',
+    factor: 0.75,
+    baselines: { personal: { read: { '1h': 100, '5h': 400 } } },
+    effective: { personal: { read: { '1h': 75, '5h': 300 } }, global: { read: { '1h': 900 } } },
+    file: { mode: 'normal', baselines: { personal: { read: { '1h': 120 } } } },
+    changed: ['mode', 'baselines.personal.read.1h'],
+  })
+  expect(headers.etag).toBe(`"${json.version}"`)
+  const { ends, ...quota } = json
+  expect(await get()).toEqual(quota)
+  expect(ends).toEqual({ added: [], dropped: [], guards: [] })
+})
 
-  test('a change is given back to the file by null, one value or all of them', async () => {
-    await patch({ mode: 'loose', global: { enabled: false, multiplier: 2 }, shadow: true })
-    expect((await patch({ global: { multiplier: null } })).json.changed).toEqual(['mode', 'global.enabled', 'shadow'])
-    expect((await patch({ mode: null, global: null, shadow: null })).json).toMatchObject({
-      changed: [],
-      mode: 'normal',
-    })
+test('a change is given back to the file by null, one value or all of them', async () => {
+  await patch({ mode: 'loose', global: { enabled: false, multiplier: 2 }, shadow: true })
+  expect((await patch({ global: { multiplier: null } })).json.changed).toEqual(['mode', 'global.enabled', 'shadow'])
+  expect((await patch({ mode: null, global: null, shadow: null })).json).toMatchObject({
+    changed: [],
+    mode: 'normal',
   })
+})
 
-  test('a change is an entry of the audit, with who, from, to and why', async () => {
-    await patch({ mode: 'loose', reason: 'a calm night' })
-    await patch({ shadow: true })
-    expect(await audit()).toMatchObject([
-      { what: 'settings', who: 'admin', why: null, from: { mode: 'loose' }, to: { mode: 'loose', shadow: true } },
-      {
-        what: 'settings',
-        who: 'admin',
-        why: 'a calm night',
-        to: { mode: 'loose' },
-        subject: null,
-        at: '2026-11-20T10:10:00.000Z',
-      },
-    ])
-  })
+test('a change is an entry of the audit, with who, from, to and why', async () => {
+  await patch({ mode: 'loose', reason: 'a calm night' })
+  await patch({ shadow: true })
+  expect(await audit()).toMatchObject([
+    { what: 'settings', who: 'admin', why: null, from: { mode: 'loose' }, to: { mode: 'loose', shadow: true } },
+    {
+      what: 'settings',
+      who: 'admin',
+      why: 'a calm night',
+      to: { mode: 'loose' },
+      subject: null,
+      at: '2026-11-20T10:10:00.000Z',
+    },
+  ])
+})
 
-  test('a change that changes nothing is no entry', async () => {
-    const { json } = await patch({ mode: 'loose' })
-    for (const body of [{}, { mode: 'loose' }, { reason: 'why not' }, { custom: null }])
-      expect((await patch(body)).json.version).toBe(json.version)
-    expect(await audit()).toHaveLength(1)
-  })
+test('a change that changes nothing is no entry', async () => {
+  const { json } = await patch({ mode: 'loose' })
+  for (const body of [{}, { mode: 'loose' }, { reason: 'why not' }, { custom: null }])
+    expect((await patch(body)).json.version).toBe(json.version)
+  expect(await audit()).toHaveLength(1)
 })
 
 test('a change that others come before every time is reported as not made', async () => {
@@ -233,114 +229,110 @@ test('a change that rests because the file has no such category or window can be
   expect((await running.store.readControl()).settings.value).toEqual({})
 })
 
-describe('If-Match', () => {
-  test('If-Match takes the tag of a reading, whatever else was changed before it', async () => {
-    await patch({ mode: 'loose' })
-    await running.call('POST', '/api/tokens', { body: { user: 'alice', name: 'phone' } })
-    const { headers } = await running.call('GET', '/api/quota')
-    expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
-  })
-
-  test('If-Match lets the change through that was made of the newest version', async () => {
-    const { headers } = await patch({ mode: 'loose' })
-    expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
-  })
-
-  test.each(['"0"', '"99"', 'W/"1"', 'nonsense', '""', ' '])(
-    'If-Match that is not the version, as %s, refuses the change with the version',
-    async (tag) => {
-      const { json } = await patch({ mode: 'loose' })
-      const reply = await patch({ mode: 'conservative' }, { 'if-match': tag })
-      expect(reply).toMatchObject({ status: 412, json: { error: 'version_conflict', version: json.version } })
-      expect(reply.headers.etag).toBe(`"${json.version}"`)
-      expect((await get()).mode).toBe('loose')
-    },
-  )
-
-  test.each(['0', '1', 'W/"1"'])('If-Match that is no tag of ours, as %s, is told what one is like', async (tag) => {
-    const { json } = await patch({ mode: 'loose' })
-    const { status, json: told } = await patch({ mode: 'normal' }, { 'if-match': tag })
-    expect([status, told.msg]).toEqual([412, expect.stringContaining('a number in quotation marks and nothing else: ')])
-    expect(told.msg).toContain(`send If-Match: "${json.version}".`)
-    expect((await patch({ mode: 'normal' }, { 'if-match': '"99"' })).json.msg).toContain('was changed meanwhile')
-  })
-
-  test('If-Match of a reading changes nothing in its response', async () => {
-    const headers = { 'if-match': '"99"', 'if-none-match': '"0"' }
-    expect((await running.call('GET', '/api/quota', { headers })).status).toBe(200)
-  })
-
-  test.each(['*', '"0", "1"'])('If-Match may name the version among others: %s', async (tag) => {
-    await patch({ mode: 'loose' })
-    expect((await patch({ mode: 'normal' }, { 'if-match': tag })).status).toBe(200)
-  })
-
-  test('If-Match concerns the settings only, so that an override of somebody is no conflict', async () => {
-    const { headers } = await patch({ mode: 'loose' })
-    await running.call('PUT', '/api/users/alice/override', { body: { shadow: true, reason: 'r' } })
-    expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
-  })
-
-  test('If-Match lets one of two changes at once through, which are both made without it', async () => {
-    const tag = { 'if-match': '"0"' }
-    const [one, other] = await Promise.all([patch({ mode: 'loose' }, tag), patch({ shadow: true }, tag)])
-    expect([one.status, other.status].sort()).toEqual([200, 412])
-    const values = Array.from({ length: 8 }, (_, i) => ({
-      baselines: { personal: { [i % 2 ? 'read' : 'write']: { '1h': i } } },
-    }))
-    const replies = await Promise.all([...values, { global: { multiplier: 2 } }].map((body) => patch(body)))
-    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
-    expect((await get()).changed).toEqual(
-      expect.arrayContaining(['global.multiplier', 'baselines.personal.read.1h', 'baselines.personal.write.1h']),
-    )
-  })
+test('If-Match takes the tag of a reading, whatever else was changed before it', async () => {
+  await patch({ mode: 'loose' })
+  await running.call('POST', '/api/tokens', { body: { user: 'alice', name: 'phone' } })
+  const { headers } = await running.call('GET', '/api/quota')
+  expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
 })
 
-describe('a body', () => {
-  test.each([
-    ['a mode unknown', { mode: 'lose' }, 'mode', /loose/],
-    ['a multiplier too high', { global: { multiplier: 5 } }, 'global.multiplier', /0\.25 to 4/],
-    [
-      'a limit below 0',
-      { baselines: { personal: { read: { '1h': -1 } } } },
-      'baselines.personal.read.1h',
-      /whole number/,
-    ],
-    ['a limit of a fraction', { custom: { global: { read: { '1h': 1.5 } } } }, 'custom.global.read.1h', /whole number/],
-    ['a category unknown', { baselines: { personal: { raed: { '1h': 1 } } } }, 'baselines.personal.raed', /"read"/],
-    ['a window unknown', { baselines: { personal: { read: { '2h': 1 } } } }, 'baselines.personal.read.2h', /1h/],
-    ['a key unknown', { multiplyer: 2 }, 'multiplyer', /unknown/],
-    ['a reason too long', { mode: 'loose', reason: 'x'.repeat(501) }, 'reason', /500/],
-    ['no object', [1], '', /object/],
-    ['nothing', undefined, '', /object/],
-    [
-      'a poisoned prototype',
-      '{"baselines":{"personal":{"constructor":{"1h":1}}}}',
-      'baselines.personal.constructor',
-      /unknown/,
-    ],
-  ])('a body with %s is refused with the field and the cure', async (_what, body, path, msg) => {
-    for (const [method, url] of [
-      ['PATCH', '/api/quota'],
-      ['POST', '/api/quota/preview'],
-    ] as const) {
-      const reply = await running.call(method, url, { body })
-      expect(reply).toMatchObject({
-        status: 400,
-        json: { error: 'bad_request', problems: [{ path, msg: expect.stringMatching(msg) }] },
-      })
-    }
-    expect(await audit()).toEqual([])
-  })
+test('If-Match lets the change through that was made of the newest version', async () => {
+  const { headers } = await patch({ mode: 'loose' })
+  expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
+})
 
-  test('a body with several mistakes is refused with all of them at once', async () => {
-    const reply = await patch({ mode: 'x', shadow: 1, global: { multiplier: 0 } })
-    expect(reply.json.problems.map(({ path }: { path: string }) => path).sort()).toEqual([
-      'global.multiplier',
-      'mode',
-      'shadow',
-    ])
-  })
+test.each(['"0"', '"99"', 'W/"1"', 'nonsense', '""', ' '])(
+  'If-Match that is not the version, as %s, refuses the change with the version',
+  async (tag) => {
+    const { json } = await patch({ mode: 'loose' })
+    const reply = await patch({ mode: 'conservative' }, { 'if-match': tag })
+    expect(reply).toMatchObject({ status: 412, json: { error: 'version_conflict', version: json.version } })
+    expect(reply.headers.etag).toBe(`"${json.version}"`)
+    expect((await get()).mode).toBe('loose')
+  },
+)
+
+test.each(['0', '1', 'W/"1"'])('If-Match that is no tag of ours, as %s, is told what one is like', async (tag) => {
+  const { json } = await patch({ mode: 'loose' })
+  const { status, json: told } = await patch({ mode: 'normal' }, { 'if-match': tag })
+  expect([status, told.msg]).toEqual([412, expect.stringContaining('a number in quotation marks and nothing else: ')])
+  expect(told.msg).toContain(`send If-Match: "${json.version}".`)
+  expect((await patch({ mode: 'normal' }, { 'if-match': '"99"' })).json.msg).toContain('was changed meanwhile')
+})
+
+test('If-Match of a reading changes nothing in its response', async () => {
+  const headers = { 'if-match': '"99"', 'if-none-match': '"0"' }
+  expect((await running.call('GET', '/api/quota', { headers })).status).toBe(200)
+})
+
+test.each(['*', '"0", "1"'])('If-Match may name the version among others: %s', async (tag) => {
+  await patch({ mode: 'loose' })
+  expect((await patch({ mode: 'normal' }, { 'if-match': tag })).status).toBe(200)
+})
+
+test('If-Match concerns the settings only, so that an override of somebody is no conflict', async () => {
+  const { headers } = await patch({ mode: 'loose' })
+  await running.call('PUT', '/api/users/alice/override', { body: { shadow: true, reason: 'r' } })
+  expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
+})
+
+test('If-Match lets one of two changes at once through, which are both made without it', async () => {
+  const tag = { 'if-match': '"0"' }
+  const [one, other] = await Promise.all([patch({ mode: 'loose' }, tag), patch({ shadow: true }, tag)])
+  expect([one.status, other.status].sort()).toEqual([200, 412])
+  const values = Array.from({ length: 8 }, (_, i) => ({
+    baselines: { personal: { [i % 2 ? 'read' : 'write']: { '1h': i } } },
+  }))
+  const replies = await Promise.all([...values, { global: { multiplier: 2 } }].map((body) => patch(body)))
+  expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+  expect((await get()).changed).toEqual(
+    expect.arrayContaining(['global.multiplier', 'baselines.personal.read.1h', 'baselines.personal.write.1h']),
+  )
+})
+
+test.each([
+  ['a mode unknown', { mode: 'lose' }, 'mode', /loose/],
+  ['a multiplier too high', { global: { multiplier: 5 } }, 'global.multiplier', /0\.25 to 4/],
+  [
+    'a limit below 0',
+    { baselines: { personal: { read: { '1h': -1 } } } },
+    'baselines.personal.read.1h',
+    /whole number/,
+  ],
+  ['a limit of a fraction', { custom: { global: { read: { '1h': 1.5 } } } }, 'custom.global.read.1h', /whole number/],
+  ['a category unknown', { baselines: { personal: { raed: { '1h': 1 } } } }, 'baselines.personal.raed', /"read"/],
+  ['a window unknown', { baselines: { personal: { read: { '2h': 1 } } } }, 'baselines.personal.read.2h', /1h/],
+  ['a key unknown', { multiplyer: 2 }, 'multiplyer', /unknown/],
+  ['a reason too long', { mode: 'loose', reason: 'x'.repeat(501) }, 'reason', /500/],
+  ['no object', [1], '', /object/],
+  ['nothing', undefined, '', /object/],
+  [
+    'a poisoned prototype',
+    '{"baselines":{"personal":{"constructor":{"1h":1}}}}',
+    'baselines.personal.constructor',
+    /unknown/,
+  ],
+])('a body with %s is refused with the field and the cure', async (_what, body, path, msg) => {
+  for (const [method, url] of [
+    ['PATCH', '/api/quota'],
+    ['POST', '/api/quota/preview'],
+  ] as const) {
+    const reply = await running.call(method, url, { body })
+    expect(reply).toMatchObject({
+      status: 400,
+      json: { error: 'bad_request', problems: [{ path, msg: expect.stringMatching(msg) }] },
+    })
+  }
+  expect(await audit()).toEqual([])
+})
+
+test('a body with several mistakes is refused with all of them at once', async () => {
+  const reply = await patch({ mode: 'x', shadow: 1, global: { multiplier: 0 } })
+  expect(reply.json.problems.map(({ path }: { path: string }) => path).sort()).toEqual([
+    'global.multiplier',
+    'mode',
+    'shadow',
+  ])
 })
 
 test('a preview of the end of shadow mode names who would be blocked by it', async () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { TokenResponse } from '../../../src/contract/api.ts'
 import { hashAccessKey, looksLikeAccessKey } from '../../../src/control/access-key-record.ts'
 import type { AccessKeyRecord } from '../../../src/control/access-key-store.ts'
@@ -108,79 +108,77 @@ test('all access keys of a user are revoked by one call, with one entry in the a
   expect(await revoke('?user=bob', { reason: 7 })).toMatchObject({ status: 400 })
 })
 
-describe('an access key that takes the place of another one', () => {
-  const rotate = (id: string, body?: unknown) => running.call('POST', `/api/tokens/${id}/rotate`, { body })
-  const endIn = (hours: number) => new Date(NOW + hours * 3_600_000).toISOString()
+const rotate = (id: string, body?: unknown) => running.call('POST', `/api/tokens/${id}/rotate`, { body })
+const endIn = (hours: number) => new Date(NOW + hours * 3_600_000).toISOString()
 
-  test('an access key that takes the place of another one has its facts, and the old one ends after the grace', async () => {
-    const facts = { user: 'alice', name: 'phone', organisation: 'acme' }
-    const { json: old } = await create(facts)
-    const { status, json } = await rotate(old.id, { grace: '36h', reason: 'a year old' })
-    expect([status, looksLikeAccessKey(json.token), json.token === old.token]).toEqual([201, true, false])
-    expect(json).toMatchObject({ ...facts, expiresAt: null, revokedAt: null })
-    const { tokens } = (await running.call('GET', '/api/tokens')).json
-    const ends = Object.fromEntries((tokens as { id: string; expiresAt: string }[]).map((it) => [it.id, it.expiresAt]))
-    expect(ends).toEqual({ [old.id]: endIn(36), [json.id]: null })
-    const { entries } = (await running.call('GET', '/api/audit')).json
-    expect(entries).toHaveLength(2)
-    expect(entries[0]).toMatchObject({
-      what: 'token_created',
-      subject: json.id,
-      why: 'a year old',
-      to: { user: 'alice', name: 'phone', replaces: { id: old.id, expiresAt: endIn(36) } },
-    })
+test('an access key that takes the place of another one has its facts, and the old one ends after the grace', async () => {
+  const facts = { user: 'alice', name: 'phone', organisation: 'acme' }
+  const { json: old } = await create(facts)
+  const { status, json } = await rotate(old.id, { grace: '36h', reason: 'a year old' })
+  expect([status, looksLikeAccessKey(json.token), json.token === old.token]).toEqual([201, true, false])
+  expect(json).toMatchObject({ ...facts, expiresAt: null, revokedAt: null })
+  const { tokens } = (await running.call('GET', '/api/tokens')).json
+  const ends = Object.fromEntries((tokens as { id: string; expiresAt: string }[]).map((it) => [it.id, it.expiresAt]))
+  expect(ends).toEqual({ [old.id]: endIn(36), [json.id]: null })
+  const { entries } = (await running.call('GET', '/api/audit')).json
+  expect(entries).toHaveLength(2)
+  expect(entries[0]).toMatchObject({
+    what: 'token_created',
+    subject: json.id,
+    why: 'a year old',
+    to: { user: 'alice', name: 'phone', replaces: { id: old.id, expiresAt: endIn(36) } },
   })
+})
 
-  test('an access key that takes the place of another one leaves it no longer than it had, and a day by default', async () => {
-    const { json: old } = await create({ user: 'alice', name: 'phone', expiresAt: endIn(1) })
-    expect((await rotate(old.id, { expiresAt: endIn(48) })).json.expiresAt).toBe(endIn(48))
-    const { json: other } = await create({ user: 'bob', name: 'phone', expiresAt: endIn(90) })
-    expect((await rotate(other.id)).json.expiresAt).toBe(endIn(90))
-    const { tokens } = (await running.call('GET', '/api/tokens')).json
-    const ends = new Map((tokens as { id: string; expiresAt: string }[]).map((it) => [it.id, it.expiresAt]))
-    expect([ends.get(old.id), ends.get(other.id)]).toEqual([endIn(1), endIn(24)])
-  })
+test('an access key that takes the place of another one leaves it no longer than it had, and a day by default', async () => {
+  const { json: old } = await create({ user: 'alice', name: 'phone', expiresAt: endIn(1) })
+  expect((await rotate(old.id, { expiresAt: endIn(48) })).json.expiresAt).toBe(endIn(48))
+  const { json: other } = await create({ user: 'bob', name: 'phone', expiresAt: endIn(90) })
+  expect((await rotate(other.id)).json.expiresAt).toBe(endIn(90))
+  const { tokens } = (await running.call('GET', '/api/tokens')).json
+  const ends = new Map((tokens as { id: string; expiresAt: string }[]).map((it) => [it.id, it.expiresAt]))
+  expect([ends.get(old.id), ends.get(other.id)]).toEqual([endIn(1), endIn(24)])
+})
 
-  test('an access key that takes the place of another one with no grace ends it at once, and it is not replaced again', async () => {
-    const { json: old } = await create({ user: 'alice', name: 'phone' })
-    expect((await rotate(old.id, { grace: '0m' })).status).toBe(201)
-    expect(await rotate(old.id)).toMatchObject({ status: 409, json: { error: 'conflict' } })
-    const { json: revoked } = await create({ user: 'alice', name: 'phone' })
-    await running.call('DELETE', `/api/tokens/${revoked.id}`)
-    expect(await rotate(revoked.id)).toMatchObject({ status: 409, json: { error: 'conflict' } })
-    expect(await rotate('nobody')).toMatchObject({ status: 404, json: { error: 'not_found' } })
-  })
+test('an access key that takes the place of another one with no grace ends it at once, and it is not replaced again', async () => {
+  const { json: old } = await create({ user: 'alice', name: 'phone' })
+  expect((await rotate(old.id, { grace: '0m' })).status).toBe(201)
+  expect(await rotate(old.id)).toMatchObject({ status: 409, json: { error: 'conflict' } })
+  const { json: revoked } = await create({ user: 'alice', name: 'phone' })
+  await running.call('DELETE', `/api/tokens/${revoked.id}`)
+  expect(await rotate(revoked.id)).toMatchObject({ status: 409, json: { error: 'conflict' } })
+  expect(await rotate('nobody')).toMatchObject({ status: 404, json: { error: 'not_found' } })
+})
 
-  test('an access key that takes the place of another one would end with the grace of that one, so it is not replaced twice unless an end is given', async () => {
-    const { json: old } = await create({ user: 'alice', name: 'phone' })
-    const { json: fresh } = await rotate(old.id)
-    const twice = await rotate(old.id)
-    expect(twice).toMatchObject({ status: 409, json: { error: 'conflict', msg: expect.stringContaining(fresh.id) } })
-    expect((await rotate(old.id, { expiresAt: null })).json.expiresAt).toBeNull()
-    expect((await rotate(fresh.id)).json.expiresAt).toBeNull()
-  })
+test('an access key that takes the place of another one would end with the grace of that one, so it is not replaced twice unless an end is given', async () => {
+  const { json: old } = await create({ user: 'alice', name: 'phone' })
+  const { json: fresh } = await rotate(old.id)
+  const twice = await rotate(old.id)
+  expect(twice).toMatchObject({ status: 409, json: { error: 'conflict', msg: expect.stringContaining(fresh.id) } })
+  expect((await rotate(old.id, { expiresAt: null })).json.expiresAt).toBeNull()
+  expect((await rotate(fresh.id)).json.expiresAt).toBeNull()
+})
 
-  test('an access key that takes the place of another one is not made if that one is revoked meanwhile, which stays so', async () => {
-    const { json: old } = await create({ user: 'alice', name: 'phone' })
-    const before = await running.store.findTokens([old.id])
-    await running.call('DELETE', `/api/tokens/${old.id}`)
-    const late = await startAdmin({ store: running.store, broken: { findTokens: async () => before } })
-    const reply = await late.call('POST', `/api/tokens/${old.id}/rotate`, { body: {} })
-    await late.stop()
-    expect(reply).toMatchObject({ status: 409, json: { error: 'conflict' } })
-    expect(await running.store.listTokens()).toMatchObject([{ id: old.id, revokedAt: NOW }])
-  })
+test('an access key that takes the place of another one is not made if that one is revoked meanwhile, which stays so', async () => {
+  const { json: old } = await create({ user: 'alice', name: 'phone' })
+  const before = await running.store.findTokens([old.id])
+  await running.call('DELETE', `/api/tokens/${old.id}`)
+  const late = await startAdmin({ store: running.store, broken: { findTokens: async () => before } })
+  const reply = await late.call('POST', `/api/tokens/${old.id}/rotate`, { body: {} })
+  await late.stop()
+  expect(reply).toMatchObject({ status: 409, json: { error: 'conflict' } })
+  expect(await running.store.listTokens()).toMatchObject([{ id: old.id, revokedAt: NOW }])
+})
 
-  test.each([
-    ['91d', 'grace'],
-    ['1w', 'grace'],
-    ['24', 'grace'],
-    [24, 'grace'],
-  ])('an access key that takes the place of another one needs a grace that is one, not %j', async (grace, path) => {
-    const { json } = await create({ user: 'alice', name: 'phone' })
-    expect(await rotate(json.id, { grace })).toMatchObject({ status: 400, json: { problems: [{ path }] } })
-    expect(await running.store.listTokens()).toHaveLength(1)
-  })
+test.each([
+  ['91d', 'grace'],
+  ['1w', 'grace'],
+  ['24', 'grace'],
+  [24, 'grace'],
+])('an access key that takes the place of another one needs a grace that is one, not %j', async (grace, path) => {
+  const { json } = await create({ user: 'alice', name: 'phone' })
+  expect(await rotate(json.id, { grace })).toMatchObject({ status: 400, json: { problems: [{ path }] } })
+  expect(await running.store.listTokens()).toHaveLength(1)
 })
 
 test('an access key without an expiry does not end', async () => {
@@ -195,41 +193,39 @@ test('an id that is not known is 404', async () => {
   })
 })
 
-describe('a wrong field', () => {
-  const fine = { user: 'alice', name: 'phone' }
-  test.each([
-    ['user missing', { name: 'phone' }, /^user: must be a text of 1 to 256 bytes/],
-    ['user empty', { ...fine, user: '' }, /^user: must be a text of 1 to 256 bytes/],
-    ['user of 257 bytes', { ...fine, user: `${'é'.repeat(128)}x` }, /^user: /],
-    ['user with half a character', { ...fine, user: '\ud800' }, /^user: /],
-    ['user a number', { ...fine, user: 7 }, /^user: /],
-    ['name empty', { ...fine, name: '' }, /^name: must be a text of 1 to 64 characters/],
-    ['name of 65 characters', { ...fine, name: 'x'.repeat(65) }, /^name: /],
-    ['name that breaks a list', { ...fine, name: 'a\nb' }, /^name: /],
-    ['name with half a character', { ...fine, name: '\ud800' }, /^name: /],
-    ['expiry a number', { ...fine, expiresAt: 1_900_000_000 }, /^expiresAt: must be a time with its offset/],
-    [
-      'expiry without an offset',
-      { ...fine, expiresAt: '2030-01-31T00:00:00' },
-      /^expiresAt: must be a time with its offset/,
-    ],
-    ['expiry on no day', { ...fine, expiresAt: '2030-02-31T00:00:00Z' }, /^expiresAt: /],
-    ['expiry now', { ...fine, expiresAt: new Date(NOW).toISOString() }, /^expiresAt: must be in the future$/],
-    [
-      'a field unknown',
-      { ...fine, expires: '2030-01-31T00:00:00Z' },
-      /^expires: unknown field "expires"; did you mean "expiresAt"\?$/,
-    ],
-    ['a user id that no credential could carry', { ...fine, user: 'a\n' }, /^user: must be a text of 1 to 256 bytes/],
-    ['a user id that no path can hold', { ...fine, user: '..' }, /^user: .* neither "." nor "..": /],
-    ['two at once', { user: '', name: '' }, /^user: .+; name: /],
-    ['no object', [1], /^body: must be a JSON object/],
-    ['no body', undefined, /^body: must be a JSON object/],
-  ])('a wrong field is refused with its name and the cure: %s', async (_what, body, msg) => {
-    const reply = await create(body)
-    expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', msg: expect.stringMatching(msg) } })
-    expect(await running.store.listTokens()).toEqual([])
-  })
+const fine = { user: 'alice', name: 'phone' }
+test.each([
+  ['user missing', { name: 'phone' }, /^user: must be a text of 1 to 256 bytes/],
+  ['user empty', { ...fine, user: '' }, /^user: must be a text of 1 to 256 bytes/],
+  ['user of 257 bytes', { ...fine, user: `${'é'.repeat(128)}x` }, /^user: /],
+  ['user with half a character', { ...fine, user: '\ud800' }, /^user: /],
+  ['user a number', { ...fine, user: 7 }, /^user: /],
+  ['name empty', { ...fine, name: '' }, /^name: must be a text of 1 to 64 characters/],
+  ['name of 65 characters', { ...fine, name: 'x'.repeat(65) }, /^name: /],
+  ['name that breaks a list', { ...fine, name: 'a\nb' }, /^name: /],
+  ['name with half a character', { ...fine, name: '\ud800' }, /^name: /],
+  ['expiry a number', { ...fine, expiresAt: 1_900_000_000 }, /^expiresAt: must be a time with its offset/],
+  [
+    'expiry without an offset',
+    { ...fine, expiresAt: '2030-01-31T00:00:00' },
+    /^expiresAt: must be a time with its offset/,
+  ],
+  ['expiry on no day', { ...fine, expiresAt: '2030-02-31T00:00:00Z' }, /^expiresAt: /],
+  ['expiry now', { ...fine, expiresAt: new Date(NOW).toISOString() }, /^expiresAt: must be in the future$/],
+  [
+    'a field unknown',
+    { ...fine, expires: '2030-01-31T00:00:00Z' },
+    /^expires: unknown field "expires"; did you mean "expiresAt"\?$/,
+  ],
+  ['a user id that no credential could carry', { ...fine, user: 'a\n' }, /^user: must be a text of 1 to 256 bytes/],
+  ['a user id that no path can hold', { ...fine, user: '..' }, /^user: .* neither "." nor "..": /],
+  ['two at once', { user: '', name: '' }, /^user: .+; name: /],
+  ['no object', [1], /^body: must be a JSON object/],
+  ['no body', undefined, /^body: must be a JSON object/],
+])('a wrong field is refused with its name and the cure: %s', async (_what, body, msg) => {
+  const reply = await create(body)
+  expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', msg: expect.stringMatching(msg) } })
+  expect(await running.store.listTokens()).toEqual([])
 })
 
 test.each(['x'.repeat(256), 'é'.repeat(128), '用户', 'a:b', '...', '%2e', '__proto__', '"><img src=x>'])(

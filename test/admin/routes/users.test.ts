@@ -54,80 +54,78 @@ test('an override within an organisation is shown as it is enforced, also where 
   expect(explained.limits[0]).toMatchObject({ window: '1h', limit: 5 })
 })
 
-describe('a user', () => {
-  test('a user is shown with each limit and the layers that made it', async () => {
-    await running.spend('alice', 'read', 8)
-    await running.call('PATCH', '/api/quota', {
-      body: { mode: 'conservative', baselines: { personal: { read: { '5h': 200 } } } },
-    })
-    const { json, headers } = await get('/api/users/alice')
-    expect(json.windows.read).toMatchObject([
-      {
-        scope: 'Personal',
-        window: '1h',
-        limit: 90,
-        used: 8,
-        remaining: 82,
-        source: 'baseline x mode',
-        steps: ['baseline 120 (tollgate.yaml:8)', 'mode conservative x 0.75'],
-      },
-      {
-        scope: 'Personal',
-        window: '5h',
-        limit: 150,
-        steps: ['baseline 200 (set at run time)', 'mode conservative x 0.75'],
-      },
-      { scope: 'Global', window: '1h', limit: 900, used: 8 },
-      { scope: 'Global', window: '5h' },
-    ])
-    expect(json.override).toBeNull()
-    expect(headers.etag).toBe('"0"')
+test('a user is shown with each limit and the layers that made it', async () => {
+  await running.spend('alice', 'read', 8)
+  await running.call('PATCH', '/api/quota', {
+    body: { mode: 'conservative', baselines: { personal: { read: { '5h': 200 } } } },
   })
-
-  test('a user is shown with the use of each category, until the window ends', async () => {
-    await running.spend('alice', 'read', 8)
-    await running.spend('alice', 'write', 3)
-    const used = async () => {
-      const { windows } = (await get('/api/users/alice')).json
-      return [windows.read, windows.write].map((each) => each.map((window: { used: number }) => window.used))
-    }
-    expect(await used()).toEqual([
-      [8, 8, 8, 8],
-      [3, 3, 3, 3],
-    ])
-    clock += HOUR
-    expect(await used()).toEqual([
-      [0, 8, 0, 8],
-      [0, 3, 0, 3],
-    ])
-  })
-
-  test.each(ODD)('a user may have any id: %s', async (user) => {
-    await running.spend(user, 'read', 3)
-    const path = `/api/users/${encodeURIComponent(user)}`
-    expect((await get(path)).json).toMatchObject({ user, windows: { read: [{ used: 3 }, { used: 3 }, {}, {}] } })
-    expect((await put(user, override)).status).toBe(200)
-    expect((await get(path)).json.override).toMatchObject({ limits: { read: { '1h': 500 } } })
-    expect((await get('/api/users')).json.users.map((each: { user: string }) => each.user)).toEqual([user])
-    expect((await running.call('POST', `${path}/reset`, { body: { reason: 'r' } })).status).toBe(204)
-    expect((await get(path)).json.windows.read[0].used).toBe(0)
-    expect((await running.call('DELETE', `${path}/override`)).status).toBe(200)
-    expect((await get('/api/audit')).json.entries.map((entry: { subject: string }) => entry.subject)).toEqual([
-      user,
-      user,
-      user,
-    ])
-  })
-
-  test.each(['%00', '%0A', 'x'.repeat(257), '%F0%9F%98%80'.repeat(65)])(
-    'a user has an id that could be one: %s',
-    async (id) => {
-      const { status, json } = await get(`/api/users/${id}`)
-      expect(['bad_request', 'not_found']).toContain(json.error)
-      expect([400, 404]).toContain(status)
+  const { json, headers } = await get('/api/users/alice')
+  expect(json.windows.read).toMatchObject([
+    {
+      scope: 'Personal',
+      window: '1h',
+      limit: 90,
+      used: 8,
+      remaining: 82,
+      source: 'baseline x mode',
+      steps: ['baseline 120 (tollgate.yaml:8)', 'mode conservative x 0.75'],
     },
-  )
+    {
+      scope: 'Personal',
+      window: '5h',
+      limit: 150,
+      steps: ['baseline 200 (set at run time)', 'mode conservative x 0.75'],
+    },
+    { scope: 'Global', window: '1h', limit: 900, used: 8 },
+    { scope: 'Global', window: '5h' },
+  ])
+  expect(json.override).toBeNull()
+  expect(headers.etag).toBe('"0"')
 })
+
+test('a user is shown with the use of each category, until the window ends', async () => {
+  await running.spend('alice', 'read', 8)
+  await running.spend('alice', 'write', 3)
+  const used = async () => {
+    const { windows } = (await get('/api/users/alice')).json
+    return [windows.read, windows.write].map((each) => each.map((window: { used: number }) => window.used))
+  }
+  expect(await used()).toEqual([
+    [8, 8, 8, 8],
+    [3, 3, 3, 3],
+  ])
+  clock += HOUR
+  expect(await used()).toEqual([
+    [0, 8, 0, 8],
+    [0, 3, 0, 3],
+  ])
+})
+
+test.each(ODD)('a user may have any id: %s', async (user) => {
+  await running.spend(user, 'read', 3)
+  const path = `/api/users/${encodeURIComponent(user)}`
+  expect((await get(path)).json).toMatchObject({ user, windows: { read: [{ used: 3 }, { used: 3 }, {}, {}] } })
+  expect((await put(user, override)).status).toBe(200)
+  expect((await get(path)).json.override).toMatchObject({ limits: { read: { '1h': 500 } } })
+  expect((await get('/api/users')).json.users.map((each: { user: string }) => each.user)).toEqual([user])
+  expect((await running.call('POST', `${path}/reset`, { body: { reason: 'r' } })).status).toBe(204)
+  expect((await get(path)).json.windows.read[0].used).toBe(0)
+  expect((await running.call('DELETE', `${path}/override`)).status).toBe(200)
+  expect((await get('/api/audit')).json.entries.map((entry: { subject: string }) => entry.subject)).toEqual([
+    user,
+    user,
+    user,
+  ])
+})
+
+test.each(['%00', '%0A', 'x'.repeat(257), '%F0%9F%98%80'.repeat(65)])(
+  'a user has an id that could be one: %s',
+  async (id) => {
+    const { status, json } = await get(`/api/users/${id}`)
+    expect(['bad_request', 'not_found']).toContain(json.error)
+    expect([400, 404]).toContain(status)
+  },
+)
 
 describe('an override', () => {
   test('an override is put, shown, put again in its place, and taken away', async () => {
@@ -378,48 +376,46 @@ test.each(['2030-01-31T00:00Z', '2030-01-31T24:00:00Z', '9999-12-31T23:59:59-00:
   },
 )
 
-describe('a reset', () => {
-  const reset = (body: unknown) => running.call('POST', '/api/users/alice/reset', { body })
+const reset = (body: unknown) => running.call('POST', '/api/users/alice/reset', { body })
 
-  test('a reset has no version, so that If-Match is refused rather than passed over', async () => {
-    await running.spend('alice', 'read', 120)
-    for (const tag of ['"0"', '"7"', '*']) {
-      const headers = { 'if-match': tag }
-      const reply = await running.call('POST', '/api/users/alice/reset', { body: { reason: 'r' }, headers })
-      expect(reply).toMatchObject({
-        status: 400,
-        json: { error: 'bad_request', problems: [{ path: 'If-Match', msg: expect.stringContaining('leave it out') }] },
-      })
-    }
-    expect((await get('/api/users/alice')).json.windows.read[0].used).toBe(120)
-    expect((await get('/api/audit')).json.entries).toEqual([])
-  })
-
-  test("a reset empties the user's windows, and nobody else's", async () => {
-    await running.spend('alice', 'read', 100)
-    await running.spend('bob', 'read', 50)
-    expect((await reset({ reason: 'a bug of ours' })).status).toBe(204)
-    expect((await get('/api/users/alice')).json.windows.read).toMatchObject([
-      { used: 0 },
-      { used: 0 },
-      { scope: 'Global', used: 150 },
-      {},
-    ])
-    expect((await get('/api/users/bob')).json.windows.read[0].used).toBe(50)
-    expect((await get('/api/audit')).json.entries).toMatchObject([
-      { what: 'reset', subject: 'alice', why: 'a bug of ours', who: 'admin' },
-    ])
-  })
-
-  test.each([[{}], [{ reason: '' }], [{ reason: ' ' }], [{ reason: 'a\nb' }], [{ reason: 7 }], [undefined]])(
-    'a reset needs a reason: %j',
-    async (body) => {
-      await running.spend('alice', 'read', 100)
-      expect(await reset(body)).toMatchObject({ status: 400, json: { error: 'bad_request' } })
-      expect((await get('/api/users/alice')).json.windows.read[0].used).toBe(100)
-    },
-  )
+test('a reset has no version, so that If-Match is refused rather than passed over', async () => {
+  await running.spend('alice', 'read', 120)
+  for (const tag of ['"0"', '"7"', '*']) {
+    const headers = { 'if-match': tag }
+    const reply = await running.call('POST', '/api/users/alice/reset', { body: { reason: 'r' }, headers })
+    expect(reply).toMatchObject({
+      status: 400,
+      json: { error: 'bad_request', problems: [{ path: 'If-Match', msg: expect.stringContaining('leave it out') }] },
+    })
+  }
+  expect((await get('/api/users/alice')).json.windows.read[0].used).toBe(120)
+  expect((await get('/api/audit')).json.entries).toEqual([])
 })
+
+test("a reset empties the user's windows, and nobody else's", async () => {
+  await running.spend('alice', 'read', 100)
+  await running.spend('bob', 'read', 50)
+  expect((await reset({ reason: 'a bug of ours' })).status).toBe(204)
+  expect((await get('/api/users/alice')).json.windows.read).toMatchObject([
+    { used: 0 },
+    { used: 0 },
+    { scope: 'Global', used: 150 },
+    {},
+  ])
+  expect((await get('/api/users/bob')).json.windows.read[0].used).toBe(50)
+  expect((await get('/api/audit')).json.entries).toMatchObject([
+    { what: 'reset', subject: 'alice', why: 'a bug of ours', who: 'admin' },
+  ])
+})
+
+test.each([[{}], [{ reason: '' }], [{ reason: ' ' }], [{ reason: 'a\nb' }], [{ reason: 7 }], [undefined]])(
+  'a reset needs a reason: %j',
+  async (body) => {
+    await running.spend('alice', 'read', 100)
+    expect(await reset(body)).toMatchObject({ status: 400, json: { error: 'bad_request' } })
+    expect((await get('/api/users/alice')).json.windows.read[0].used).toBe(100)
+  },
+)
 
 test.each([
   ['POST', '/api/users/alice/reset', [], '', 'must be a JSON object with reason'],

@@ -192,39 +192,37 @@ describe('check --connect says of those who vouch for callers', () => {
   })
 })
 
-describe('check --connect says of the upstream', () => {
-  const upstreamOf = async (port: number, more = '') =>
-    (await tried({ upstream: `{ url: "https://127.0.0.1:${port}", host: upstream${more} }` }))('upstream.url')
+const upstreamOf = async (port: number, more = '') =>
+  (await tried({ upstream: `{ url: "https://127.0.0.1:${port}", host: upstream${more} }` }))('upstream.url')
 
-  test('check --connect says of the upstream whether its certificate is good for its name', async () => {
-    const { cert, key } = makeCertificate(folder, 'service', ca, 'DNS:service.example.org')
-    const port = await listening(https.createServer({ cert, key }, json({})))
-    const trusting = `, tls: { ca: "${ca.certFile}"`
-    expect(await upstreamOf(port)).toEqual([
-      expect.stringMatching(/^failed .*certificate.*: name the authority of its certificate in upstream\.tls\.ca/i),
-    ])
-    expect(await upstreamOf(port, `${trusting} }`)).toEqual([
-      expect.stringMatching(/^failed .*not in the cert's list.*upstream\.tls\.server_name$/),
-    ])
-    expect(await upstreamOf(port, `${trusting}, server_name: service.example.org }`)).toEqual([
-      'good takes connections by TLS, with a certificate that is good for its name',
-    ])
-  })
+test('check --connect says of the upstream whether its certificate is good for its name', async () => {
+  const { cert, key } = makeCertificate(folder, 'service', ca, 'DNS:service.example.org')
+  const port = await listening(https.createServer({ cert, key }, json({})))
+  const trusting = `, tls: { ca: "${ca.certFile}"`
+  expect(await upstreamOf(port)).toEqual([
+    expect.stringMatching(/^failed .*certificate.*: name the authority of its certificate in upstream\.tls\.ca/i),
+  ])
+  expect(await upstreamOf(port, `${trusting} }`)).toEqual([
+    expect.stringMatching(/^failed .*not in the cert's list.*upstream\.tls\.server_name$/),
+  ])
+  expect(await upstreamOf(port, `${trusting}, server_name: service.example.org }`)).toEqual([
+    'good takes connections by TLS, with a certificate that is good for its name',
+  ])
+})
 
-  test('check --connect says of the upstream that it speaks no TLS, where the address begins with https', async () => {
-    const port = await answering(json({}))
-    expect((await tried({ upstream: `{ url: "https://127.0.0.1:${port}" }` }))('upstream.url')).toEqual([
-      'failed what listens there speaks no TLS: write http://, or the port on which it speaks TLS',
-    ])
-  })
+test('check --connect says of the upstream that it speaks no TLS, where the address begins with https', async () => {
+  const port = await answering(json({}))
+  expect((await tried({ upstream: `{ url: "https://127.0.0.1:${port}" }` }))('upstream.url')).toEqual([
+    'failed what listens there speaks no TLS: write http://, or the port on which it speaks TLS',
+  ])
+})
 
-  test('check --connect says of the upstream whether it takes connections', async () => {
-    const found = await tried({ upstream: '{ url: "http://127.0.0.1:1" }' })
-    expect(found('upstream.url')).toEqual([
-      'failed connect ECONNREFUSED 127.0.0.1:1: start the service, or correct its address, and let this machine reach it',
-    ])
-    expect((await tried({}))('upstream.url')).toEqual(['good takes connections'])
-  })
+test('check --connect says of the upstream whether it takes connections', async () => {
+  const found = await tried({ upstream: '{ url: "http://127.0.0.1:1" }' })
+  expect(found('upstream.url')).toEqual([
+    'failed connect ECONNREFUSED 127.0.0.1:1: start the service, or correct its address, and let this machine reach it',
+  ])
+  expect((await tried({}))('upstream.url')).toEqual(['good takes connections'])
 })
 
 test('a port that somebody has is named by check --connect, and a free one stays free', async () => {
