@@ -28,7 +28,7 @@ test('the module of types has no code, so that the page does not gain the schema
 
 test('the published types keep the comments of types and of fields', () => {
   expect(types).toContain('/** GET /api/now */\nexport type NowResponse = {\n')
-  expect(types).toContain('  /** Sums over the replicas, since each started. */\n  readonly counts: {\n')
+  expect(types).toContain('  /** Sums over the replicas since the start of each. */\n  readonly counts: {\n')
 })
 
 describe('a program in a folder without libraries', () => {
