@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { expectOfOnePiece, makeNext, STEPS } from '../../control/rounds.ts'
@@ -10,23 +10,14 @@ import { whenReady } from './ready.ts'
 let server: RedisServer
 let proxy: FaultProxy
 let admin: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  proxy = await startFaultProxy(server.port)
-  admin = new Redis(server.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await proxy.close()
-  await server.stop()
-})
-
 /** By the proxy, as the user whose rights are taken. */
 let store: Store
 /** The same store, by neither. */
 let direct: Store
-beforeEach(async () => {
-  await admin.flushall()
+beforeAll(async () => {
+  server = await startRedis()
+  proxy = await startFaultProxy(server.port)
+  admin = new Redis(server.url)
   await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all')
   const url = (user: string, port: number) => `redis://${user}127.0.0.1:${port}`
   const options = { deadlineMs: 5000, observe: () => {} }
@@ -38,7 +29,14 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await proxy.heal()
+  await admin.acl('SETUSER', 'tollgate', '+@all')
+  await whenReady(store)
+})
+afterAll(async () => {
   await Promise.all([store, direct].map((each) => each.close()))
+  admin.disconnect()
+  await proxy.close()
+  await server.stop()
 })
 
 /** What a change is, as its script is sent. */
@@ -57,7 +55,7 @@ const KIND_OF: Readonly<Record<string, string>> = {
   'all overrides': 'overrides',
 }
 
-/** Brings the store to where a step is the next one. */
+/** Brings the store to where a step is the next one. It is there already behind the test of the step before. */
 async function until(what: string): Promise<void> {
   for (let i = 0; i < STEPS.length; i++) {
     const { version } = await store.controlVersion()
@@ -87,8 +85,11 @@ const WRITES = [
   'pexpire',
 ]
 
-describe.each(STEPS.map(({ what }) => what))('a change of %s', (what) => {
-  it('a change whose request or reply is lost is made with its entry in the audit, or not at all', async () => {
+const KINDS = STEPS.map(({ what }) => what)
+
+it.each(KINDS)(
+  'a change of %s whose request or reply is lost is made with its entry in the audit, or not at all',
+  async (what) => {
     const containing = `\r\n${KIND_OF[what]}\r\n`
     for (const lost of ['request', 'reply'] as const) {
       await until(what)
@@ -102,11 +103,13 @@ describe.each(STEPS.map(({ what }) => what))('a change of %s', (what) => {
       await expectOfOnePiece(direct, lost === 'reply' ? 'no' : 'yes')
       await whenReady(store)
     }
-  })
+  },
+)
 
-  it.each(WRITES)(
-    'a change that Redis refuses at the command %s is made with its entry in the audit, or not at all, and the file before can be undone',
-    async (command) => {
+describe.each(WRITES)('a change that Redis refuses at the command %s', (command) => {
+  it.each(KINDS)(
+    'a change of %s that Redis refuses is made with its entry in the audit, or not at all, and the file before can be undone',
+    async (what) => {
       await until(what)
       const { version } = await direct.controlVersion()
       const kept = await direct.readReplaced(lastFile(version))
