@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { onDemand } from '../../src/lib/memo.ts'
 import { allowCors } from '../common/cors.ts'
 import { type Refusals, responseRefusals } from '../common/refusals.ts'
 import { secretCheck } from '../common/secrets.ts'
@@ -33,8 +34,8 @@ export function createServer({ desk, adminSecret, allowedOrigins, onError }: Ser
   })
   admit(app, desk, secretCheck(adminSecret))
   for (const route of ROUTES) addRoute(app, route, desk)
-  const document = describeApi()
-  app.get(OPENAPI, async () => document)
+  const document = onDemand(async () => describeApi())
+  app.get(OPENAPI, () => document())
   const endpoints = [...ROUTES, { method: 'GET', path: OPENAPI }]
   responseRefusals(app, { endpoints, refusals: REFUSALS, send: refuseWith, onError })
   return http

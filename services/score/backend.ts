@@ -15,8 +15,8 @@ export interface Backend {
   readonly maxStock: number
   /** The settings of the external platforms; `null` if they are not used. */
   readonly external: External | null
-  /** The OpenAPI document of this service. */
-  readonly document: object
+  /** The OpenAPI document of this service. It is made when it is first asked for. */
+  readonly document: () => Promise<object>
 }
 
 /** A request whose credential was checked. */

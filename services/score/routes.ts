@@ -18,7 +18,7 @@ export interface Route {
 
 const health: Handler = async () => ({ returnCode: 0, returnMessage: 'pong', code: 0, msg: 'pong' })
 
-const openapi: Handler = async ({ document }) => document
+const openapi: Handler = ({ document }) => document()
 
 /** An endpoint that clients know and this backend does not have. */
 const leftOut: Handler = async () => refuse('capability_missing', 'this endpoint is not part of this backend')

@@ -1,3 +1,4 @@
+import { onDemand } from '../../src/lib/memo.ts'
 import { type CommonOptions, failuresTo, type Service, serviceOver } from '../common/service.ts'
 import { loadCatalogue } from '../music/catalogue.ts'
 import { type ExternalConfig, readExternal } from './external/config.ts'
@@ -45,8 +46,9 @@ export async function createScoreService(options: ScoreServiceOptions): Promise<
   const catalogue = await loadCatalogue(options.catalogue)
   const external = options.external === undefined ? null : await readExternal(options.external)
   const store = openStore(options.database, options.busyTimeout)
+  const document = onDemand(async () => scoreDocument(listLimit))
   const server = createServer({
-    backend: { store, catalogue, clock, listLimit, maxStock, external, document: scoreDocument(listLimit) },
+    backend: { store, catalogue, clock, listLimit, maxStock, external, document },
     backendSecret,
     ...(onRequest === undefined ? {} : { onRequest }),
     onError: failuresTo(logger),

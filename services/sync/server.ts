@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { onDemand } from '../../src/lib/memo.ts'
 import { allowCors } from '../common/cors.ts'
 import { type Refusals, responseRefusals } from '../common/refusals.ts'
 import { secretCheck } from '../common/secrets.ts'
@@ -25,8 +26,8 @@ export function createServer({ backend, botTokens, allowedOrigins, onError }: Se
   // This comes before the credential is checked: a browser asks whether it may send one without sending it.
   allowCors(app, { origins: allowedOrigins, headers: ['Bot-Token', 'Content-Type'], open: [DOCUMENT_PATH] })
   admit(app, anyOf(botTokens))
-  const document = describeApi()
-  app.get(DOCUMENT_PATH, async () => document)
+  const document = onDemand(async () => describeApi())
+  app.get(DOCUMENT_PATH, () => document())
   for (const route of ROUTES) addRoute(app, route, backend)
   const endpoints = [...ROUTES, { method: 'GET', path: DOCUMENT_PATH }]
   responseRefusals(app, { endpoints, refusals: REFUSALS, send, onError })
