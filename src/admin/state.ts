@@ -1,4 +1,4 @@
-import type { AlertsResponse, RoutesResponse } from '../contract/api.ts'
+import type { AlertsResponse, NowResponse, RoutesResponse } from '../contract/api.ts'
 import { limitsAhead } from '../control/limits-ahead.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { type FileSettings, originOf, type Resolved, resolve } from '../control/settings.ts'
@@ -22,7 +22,7 @@ export interface Setup {
   readonly origin: Origin
   /** Scheme, host and port of the upstream. */
   readonly upstream: string
-  readonly store: 'sqlite' | 'redis'
+  readonly store: NowResponse['store']['kind']
   /** Whether `auth.shadow` lets everybody in. */
   readonly authShadow: boolean
   /** Whether leads are configured. Then it matters which organisation credentials have named. */

@@ -75,7 +75,7 @@ function workOf([action, ...rest]: readonly string[], options: Options): Work {
   return exportAll
 }
 
-/** As given, or by the name of the file. */
+/** The format that `--format` names. Without it, the name of the file decides. */
 function formatOf({ format, file = '' }: Options): OverrideFormat {
   if (format === undefined) return file.endsWith('.csv') ? 'csv' : 'ndjson'
   const known = OVERRIDE_FORMATS.find((each) => each === format)

@@ -22,7 +22,7 @@ export interface Variable {
 /** What plain YAML takes for a number or a boolean. */
 const NUMBER = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 
-/** The text is not repeated, because it may still be a secret. */
+/** The message does not repeat the value, because it may still be a secret. */
 const AS_WRITTEN = `is taken as it is written, with its "$": write \${NAME} where a variable of the environment is meant`
 
 /**

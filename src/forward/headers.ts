@@ -164,11 +164,11 @@ interface Claims {
   for: string
   /** The whole of Sec-WebSocket-Protocol, because a credential may be in another line than the name before it. */
   offered: string
-  /** The first element of the other lists, which comes from the first proxy. By name. */
+  /** By name of the field, the first element of each other list, which the first proxy has written. */
   readonly first: Partial<Record<string, string>>
 }
 
-/** For a peer that is not trusted. */
+/** The elements of a peer that is not trusted, of which none is taken. */
 const NOTHING: Claims['first'] = Object.freeze({})
 
 function noteClaim(claims: Claims, lower: string, value: string, trusted: boolean): void {

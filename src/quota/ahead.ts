@@ -52,7 +52,7 @@ export function freeFrom(
   return null
 }
 
-/** `freeFrom` for a refused charge, from the time of its 429. */
+/** `freeFrom` for a charge that was refused, asked for the time of the refusal. */
 export function roomFrom(ahead: Ahead, payer: Payer, charge: Charge, decision: Decision): number | null {
   if (decision.limits !== undefined || ahead.moments(payer, decision.at).length === 0) return null
   const [worst] = violations(charge, decision)

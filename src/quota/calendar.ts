@@ -56,28 +56,33 @@ export function periodOf(calendar: Calendar, moment: number): Period {
  * is over with the first moment of the next date.
  */
 function findPeriod(calendar: Calendar, moment: number): Period {
-  const { zone } = calendar
-  let first = firstDateOf(calendar, moment + offsetOf(moment, zone).ms)
+  const { unit, zone, day = 1 } = calendar
+  const local = moment + offsetOf(moment, zone).ms
+  let first = FIRST_DATE[unit](Math.floor(local / DAY_MS) * DAY_MS, day)
   let from = firstMomentOf(first, zone)
   for (;;) {
-    first = nextDateOf(calendar, first)
+    first = NEXT_DATE[unit](first, day)
     const to = firstMomentOf(first, zone)
     if (moment < to) return { from, to }
     from = to
   }
 }
 
-/** @param local the time of a zone's clock, as if it were UTC */
-function firstDateOf({ unit, day = 1 }: Calendar, local: number): number {
-  const date = Math.floor(local / DAY_MS) * DAY_MS
-  if (unit === 'day') return date
-  if (unit === 'week') return date - ((new Date(date).getUTCDay() + 6) % 7) * DAY_MS
-  const begun = dayOfMonth(date, 0, day)
-  return begun <= date ? begun : dayOfMonth(date, -1, day)
+/** The first date of the period that contains a date. */
+const FIRST_DATE: Readonly<Record<CalendarUnit, (date: number, day: number) => number>> = {
+  day: (date) => date,
+  week: (date) => date - ((new Date(date).getUTCDay() + 6) % 7) * DAY_MS,
+  month(date, day) {
+    const begun = dayOfMonth(date, 0, day)
+    return begun <= date ? begun : dayOfMonth(date, -1, day)
+  },
 }
 
-function nextDateOf({ unit, day = 1 }: Calendar, first: number): number {
-  return unit === 'month' ? dayOfMonth(first, 1, day) : first + (unit === 'day' ? 1 : 7) * DAY_MS
+/** The first date of the next period. */
+const NEXT_DATE: typeof FIRST_DATE = {
+  day: (first) => first + DAY_MS,
+  week: (first) => first + 7 * DAY_MS,
+  month: (first, day) => dayOfMonth(first, 1, day),
 }
 
 /** The given day of the month that lies `behind` months after that of a date, or its last day if it is shorter. */

@@ -143,7 +143,7 @@ function dayBesidesPlan(period: PeriodDay | null): number | null {
   return period === null || period.from === 'plan' ? null : period.day
 }
 
-/** One object for each day. */
+/** An object for each day of a month, made once, so that two users with the same day share it. */
 function daysFrom(from: PeriodDay['from']): readonly PeriodDay[] {
   return Array.from({ length: PERIOD_DAY.max + 1 }, (_, day) => ({ day, from }))
 }

@@ -107,7 +107,7 @@ function worstFirst(a: Violation, b: Violation): number {
   return b.limit.window.seconds - a.limit.window.seconds
 }
 
-/** What becomes of a refusal. */
+/** Whether and when a refused request may pass, if not at the end of its window. */
 export interface Outlook {
   /** When a limit ends by itself and makes room before its window ends, in milliseconds since the epoch; `null` if no limit does. */
   readonly freeAt: number | null

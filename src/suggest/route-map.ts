@@ -87,7 +87,7 @@ interface Way {
   readonly taken: ReadonlySet<string>
 }
 
-/** The rules, the more specific ones first. */
+/** Yields the rules of a node and of everything below it, the more specific rules first. */
 function* rulesBehind(node: PathNode, { path, taken }: Way): Generator<SuggestedRule> {
   if (path !== '') yield* rulesAt(path, node.endings)
   const names = [...node.names.values()].sort((a, b) => (a.text.toLowerCase() < b.text.toLowerCase() ? -1 : 1))

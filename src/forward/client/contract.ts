@@ -110,7 +110,7 @@ export interface ResponseReceiver {
    * @param last true for the last piece of a body with an announced length
    */
   onBody(piece: Buffer | string, last: boolean): void
-  /** The response is complete. @param trailers raw */
+  /** The response is complete. @param trailers names and values in turn, as they arrived */
   onEnd(trailers: readonly string[]): void
   /**
    * Everything that has arrived was handed on, and the response is not complete.

@@ -34,7 +34,7 @@ const FIRST_PAUSE_MS = 25
 const LAST_PAUSE_MS = 250
 /** A connection is given up this much earlier than the upstream closes it. */
 const MARGIN_MS = 1_000
-/** How long the pool counts as full after a request has waited in vain. */
+/** So long after a request has waited for a connection in vain, others are refused at once. In milliseconds. */
 const FULL_MS = 10_000
 /** By up to this share connections retire earlier, so that connections which were opened together do not end together. */
 const AGE_JITTER = 0.2

@@ -1,8 +1,8 @@
 import { messageOf } from '../../errors.ts'
 
 /**
- * The clock of Redis, estimated from its last reply. It only says for which moment a script gets the periods of
- * calendars. The script looks at the clock itself.
+ * The clock of Redis, estimated from its last reply. The gateway needs the estimate to send a script the periods of
+ * calendars that begin around now. The script itself reads the real clock of Redis.
  */
 export class StoreClock {
   /** Milliseconds from our monotonic clock to the clock of Redis. Until the first reply the machine's clock is used. */

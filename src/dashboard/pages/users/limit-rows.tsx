@@ -34,7 +34,7 @@ interface WindowsPanelProps {
   readonly summary: string
   readonly isOpen: boolean
   readonly shadow: boolean
-  /** Content above them. Default none. */
+  /** Content above the rows. Default none. */
   readonly children?: ReactNode
 }
 
