@@ -83,6 +83,9 @@ export interface RedisOptions {
 }
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  // Before anything is waited for: a server that is started where tests are collected is ready while some test runs, and is not that test's.
+  let end = async (): Promise<void> => {}
+  const stop = atEnd(() => end())
   const port = options.port ?? (await freePort())
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'))
   // A save point, as Redis has by default, so that no gateway warns of it. Nothing is saved that soon, nor at its end.
@@ -103,6 +106,10 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     await exited
   }
   await start()
+  end = async () => {
+    if (child.exitCode === null && child.signalCode === null) await kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  }
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
@@ -111,10 +118,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     },
     kill,
     restart: start,
-    stop: atEnd(async () => {
-      if (child.exitCode === null && child.signalCode === null) await kill('SIGKILL')
-      await rm(folder, { recursive: true, force: true })
-    }),
+    stop,
   }
 }
 

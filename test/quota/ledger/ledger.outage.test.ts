@@ -175,11 +175,11 @@ describe('the circuit', () => {
           return store.settle(batch)
         },
       },
-      deadlineMs: 100,
+      deadlineMs: 200,
       outageShare: () => 0,
     })
     expect(await far.charge(charge())).toMatchObject({ accepted: true })
-    takes = 250
+    takes = 500
     expect(await failure(far.charge(charge()))).toMatchObject({ reason: 'timeout' })
     await expect.poll(() => far.outage()).toBe(null)
     for (let round = 0; round < 4; round++) {

@@ -224,9 +224,9 @@ describe('every decision a caller was given is in the store, and nothing else', 
   it('when Redis is killed and started again', async () => {
     ledger = open(200)
     const accepted = await underLoad(async () => {
-      await server.stop() // by SIGKILL
+      await server.kill('SIGKILL')
       await sleep(500)
-      server = await persistent(server.port)
+      await server.restart()
     })
     await expectExact(accepted)
   })
