@@ -81,12 +81,14 @@ describe('the configuration, changed every 50 ms under traffic,', () => {
       told('configuration loaded') > OFTEN &&
       told('configuration refused') > 0 &&
       CONFIGS.every(({ name }) => met(name) > OFTEN)
-    // A gateway with little time leaves files out: then there are more of them.
-    for (let i = 0; i < RELOADS || (i < 10 * RELOADS && !isEnough()); i++) {
+    // A gateway with little time leaves files out. Then there are more of them, and each waits until the gateway has looked at a file.
+    for (let i = 0; i < RELOADS || (i < 2 * RELOADS && !isEnough()); i++) {
+      const before = told('configuration ')
       const variant = CONFIGS[i % CONFIGS.length] as Variant
       // Some files have a problem: the configuration before stays.
       reload(i % 10 === 7 ? whole(variant).replace('category: c', 'category: unknown') : whole(variant))
       await sleep(50)
+      if (i >= RELOADS) await expect.poll(() => told('configuration ')).toBeGreaterThan(before)
     }
     stopped = true
     await Promise.all(askers)
