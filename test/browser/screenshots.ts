@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { chromium, type Page } from 'playwright-core'
@@ -10,10 +11,12 @@ import { createApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { browserOf, LAUNCH, type OpenPage } from '../setup/browser.ts'
 import { shrunk } from '../setup/png.ts'
+import { type EarlierDays, earlierDays } from './earlier-days.ts'
 
 /**
  * `npm run screenshots`: the pictures in docs/images. The gateway runs with the demo's configuration in front of the demo's
- * score service, on real traffic: for a while the service is not there, and for a while something else answers 500.
+ * score service, on real traffic of two days, which go by in two minutes, and of one minute after them. On each day the service is not
+ * there for a while, and for a while something else answers 500.
  */
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -27,27 +30,37 @@ const LOOKS = [
   { name: 'narrow-dark', width: 390, height: 844, most: 1300, dark: true },
 ] as const
 const PLAYERS = 'alice bob carol dan erin frank grace heidi'.split(' ')
+/** The zone of the demo, by which the days of the pictures go. */
+const ZONE_HOURS = 8
 const ORGANISATIONS = ['arcade-north', 'arcade-south', 'tournament'] as const
 
 const home = await mkdtemp(join(tmpdir(), 'tollgate-screenshots-'))
 const backend = await startUpstream()
-const app = await startGateway(backend.url)
+let app: Awaited<ReturnType<typeof startGateway>>
+let players: readonly Player[] = []
+await earlierDays({ days: 2, seconds: 120 }, async (past) => {
+  app = await startGateway(backend.url)
+  players = await makePlayers()
+  const played = players.map((player) => playEarlier(past, player))
+  await failEarlier(past)
+  await Promise.all(played)
+  await app.stop()
+  forgetSilences()
+})
+app = await startGateway(backend.url)
 const browser = browserOf(await chromium.launch(LAUNCH))
 const traffic = new AbortController()
+const playing: Promise<void>[] = []
 try {
   for (const name of await readdir(images)) if (name.endsWith('.png')) await rm(join(images, name))
-  const tokens = await makeTokens()
   await administer()
   const views = await Promise.all(LOOKS.map(async (look) => ({ look, open: await signInAt(look) })))
-  await Promise.all(tokens.map((token, i) => play(token, 300 + i * 150)))
-  await sleep(25_000)
-  await backend.fail('gone', 5000)
-  await sleep(12_000)
-  await backend.fail('broken', 7000)
-  await sleep(40_000)
+  playing.push(...players.map(play))
+  await sleep(70_000)
   for (const { look, open } of views) await takeAll(open, look)
 } finally {
   traffic.abort()
+  await Promise.all(playing)
   await browser.close()
   await app.stop()
   await backend.close()
@@ -121,12 +134,20 @@ async function api(method: string, path: string, body?: unknown): Promise<string
   return text
 }
 
-async function makeTokens(): Promise<string[]> {
-  const made = PLAYERS.map(async (user, i) => {
-    const name = ['phone', 'bot', 'web'][i % 3] ?? 'web'
-    const organisation = ORGANISATIONS[i % ORGANISATIONS.length]
+interface Player {
+  readonly token: string
+  /** Each comes from an address of its own, or they would look like a load balancer that is not trusted. */
+  readonly address: string
+  /** The first ask most. */
+  readonly number: number
+}
+
+async function makePlayers(): Promise<Player[]> {
+  const made = PLAYERS.map(async (user, number) => {
+    const name = ['phone', 'bot', 'web'][number % 3] ?? 'web'
+    const organisation = ORGANISATIONS[number % ORGANISATIONS.length]
     const { token } = JSON.parse(await api('POST', '/api/tokens', { user, name, organisation })) as { token: string }
-    return token
+    return { token, address: `127.0.0.${10 + number}`, number }
   })
   return Promise.all(made)
 }
@@ -192,23 +213,60 @@ async function entryBy(who: string): Promise<void> {
   throw new Error(`the audit has no entry by ${who}`)
 }
 
-/** Asks as a player would until it is enough, now and then for something that is not there. */
-async function play(token: string, everyMs: number): Promise<void> {
-  const send = (method: string, path: string, body: unknown) =>
-    fetch(app.gateway + path, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }).then((response) => response.arrayBuffer())
-  void (async () => {
-    for (let i = 0; !traffic.signal.aborted; i++) {
-      if (i % 9 === 4)
-        await send('POST', '/v1/music/upsert', { musicId: 11466, level: 3, achievement: 100.5, dxScore: 2800 })
-      else if (i % 40 === 7) await send('POST', '/v1/user/trophy', {})
-      else await send('POST', i % 2 === 0 ? '/v1/user/preview' : '/v1/user/data', {})
-      await sleep(everyMs, undefined, { signal: traffic.signal })
-    }
-  })().catch(() => {})
+/** Of a gateway that says every second that it is there, some hours seem to have been silent. */
+function forgetSilences(): void {
+  const database = new DatabaseSync(join(home, 'tollgate.db'))
+  database.exec('DELETE FROM silences')
+  database.close()
+}
+
+/** On both days the service is away in the afternoon, and answers 500 in the evening. */
+async function failEarlier(past: EarlierDays): Promise<void> {
+  for (const day of [1, 0]) {
+    await past.until(day + 0.42)
+    await backend.fail('gone', 900)
+    await past.until(day + 0.15)
+    await backend.fail('broken', 600 + day * 1200)
+  }
+}
+
+/** A player of the days before, who asks most in the evening. */
+async function playEarlier(past: EarlierDays, player: Player): Promise<void> {
+  for (let i = player.number; !past.isOver(); i++) {
+    const hour = new Date(Date.now() + ZONE_HOURS * 3_600_000).getUTCHours()
+    const evening = Math.max(0, Math.sin(((hour - 11) / 12) * Math.PI)) ** 2
+    await ask(player, i)
+    await sleep(25 / ((0.08 + evening) * (1 - player.number / 10)))
+  }
+}
+
+/** A player of the present, until the traffic is ended. */
+async function play(player: Player): Promise<void> {
+  for (let i = player.number; !traffic.signal.aborted; i++) {
+    await ask(player, i)
+    await sleep(600 + player.number * 300)
+  }
+}
+
+/** One request of a player, now and then for something that is not there. */
+function ask(player: Player, i: number): Promise<void> {
+  if (i % 9 === 4) {
+    return send(player, '/v1/music/upsert', { musicId: 11466, level: 3, achievement: 100.5, dxScore: 2800 })
+  }
+  if (i % 40 === 7) return send(player, '/v1/user/trophy', {})
+  return send(player, i % 2 === 0 ? '/v1/user/preview' : '/v1/user/data', {})
+}
+
+function send({ token, address }: Player, path: string, body: unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    http
+      .request(app.gateway + path, { method: 'POST', headers, localAddress: address }, (response) =>
+        response.resume().once('close', resolve),
+      )
+      .once('error', reject)
+      .end(JSON.stringify(body))
+  })
 }
 
 type Look = (typeof LOOKS)[number]
