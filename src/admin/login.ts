@@ -75,7 +75,7 @@ export class Login {
     return 'status' in found ? found : { name: found.name, role: found.role, expiresAt: null }
   }
 
-  /** Compares with all tokens, so that the time tells nothing about the position. */
+  /** Compares with all tokens, so that the time reveals nothing about the position. */
   #find(given: Buffer): AdminToken | null {
     return digestsOf(this.#credentials()).filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
   }

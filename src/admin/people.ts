@@ -54,7 +54,7 @@ export function personOf(
 ): Person | AdminResponse {
   if (name === null || !isUserId(name))
     return refusal('no_role', `${source.ofName} gives you no name that can be used.`)
-  // The audit must tell people from tokens, and from reserved words.
+  // The audit must distinguish people from tokens, and from reserved words.
   if ([...RESERVED, ...tokens.map((token) => token.name)].some((taken) => looks(taken) === looks(name))) {
     return refusal('no_role', `Your name "${name}" is that of an admin token, or a word of the audit.`)
   }

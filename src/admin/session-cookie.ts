@@ -134,7 +134,7 @@ export function sessionsIn(
   return valuesOf(header, names).flatMap((value) => openSession(value, holders, now) ?? [])
 }
 
-/** If this listener has no TLS itself, a proxy in front or the browser tells. A wrong value harms only its sender. */
+/** If this listener has no TLS itself, a proxy in front or the browser says it. A wrong value harms only its sender. */
 export function cameByTls(headers: Headers): boolean {
   return /^https\b/i.test(String(headers['x-forwarded-proto'] ?? '')) || /^https:/.test(String(headers.origin ?? ''))
 }

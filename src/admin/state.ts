@@ -38,7 +38,7 @@ export interface Setup {
   readonly exempt: ReadonlySet<string>
   /** In the order of the file. A receiver is shown by scheme, host and port, because the rest of its URL may be secret. */
   readonly alerts: readonly Omit<AlertsResponse['alerts'][number], 'pending'>[]
-  /** Which questions about usage can be answered. */
+  /** What usage is known, so that questions about it can be checked. */
   readonly usage: UsageRules
   /** The costs of requests that the quota may refuse, in the order of the file. */
   readonly priced: readonly Priced[]

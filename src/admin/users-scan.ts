@@ -66,7 +66,7 @@ export async function readPage(
   return { found: [...first, ...found], next: next === null ? null : writePlace(next), at }
 }
 
-/** Only a search through everybody can tell who has these marks. */
+/** Only a search through everybody finds out who has these marks. */
 function markProblem(marks: UsersQuery): FieldProblem | null {
   const path = (['near', 'refused', 'exempt'] as const).find((name) => marks[name])
   return path === undefined ? null : { path, msg: 'needs an order, such as order=use' }

@@ -25,7 +25,7 @@ export interface AlertStore {
    * @throws StoreError
    */
   takeAlerts(wanted: readonly Wanted[], leaseMs: number): Promise<readonly TakenEvent[]>
-  /** Tells how an attempt ended. Nothing happens if the event was taken again since, or is not pending. @throws StoreError */
+  /** Notes how an attempt ended. Nothing happens if the event was taken again since, or is not pending. @throws StoreError */
   finishAlert(event: Pick<TakenEvent, 'id' | 'alert' | 'attempt'>, outcome: Outcome): Promise<void>
   /** Reads the newest events of these alerts, and how many of each are pending. @throws StoreError */
   readAlerts(alerts: readonly string[], most: number): Promise<readonly AlertEvents[]>

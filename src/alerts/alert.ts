@@ -1,4 +1,4 @@
-/** Alerts tell operators early of a window that fills up, and of an upstream that fails. */
+/** Alerts notify operators early of a window that fills up, and of an upstream that fails. */
 
 export interface Alert {
   /** The name is unique among all alerts. */
@@ -11,7 +11,7 @@ export interface Alert {
   readonly at: readonly number[]
 }
 
-/** A threshold that was reached, as receivers are told it. Plain JSON. Times in milliseconds since the epoch, on the store's clock. */
+/** A threshold that was reached, as receivers are notified of it. Plain JSON. Times in milliseconds since the epoch, on the store's clock. */
 export interface Happening<Scope extends string = string> {
   /** Name of the alert. */
   readonly alert: string

@@ -9,7 +9,7 @@ import type { AlertStore, Outcome, TakenEvent } from './alert-store.ts'
 export interface Courier {
   /** Begins to look for events that are due. */
   start(): void
-  /** Tells that an event may be due now. */
+  /** Reports that an event may be due now. */
   wake(): void
   /** Ends attempts under way, so that another process makes them again. Never rejects. @param graceMs how long the store may take */
   close(graceMs: number): Promise<void>

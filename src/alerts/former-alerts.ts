@@ -13,7 +13,7 @@ import { GIVE_UP_MS } from './courier.ts'
 export interface FormerAlerts {
   /** Begins to look. */
   start(): void
-  /** Tells that other alerts are in force. */
+  /** Reports that other alerts are in force. */
   look(): void
   /** The target by the former name of each alert whose events can be delivered. */
   adopted(): ReadonlyMap<string, string>

@@ -12,7 +12,7 @@ export function booksOf(config: Pick<Config, 'usage' | 'auth' | 'routes'>): Book
   return { window: bookWindow(config.usage.zone), isKept: (user) => anonymousSeconds > 0 || !isAnonymous(user) }
 }
 
-/** Which questions about usage a configuration can answer. */
+/** What usage a configuration keeps, so that questions about it can be checked. */
 export function usageRulesOf(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'routes'>): UsageRules {
   const { quota, usage } = config
   const books = booksOf(config)?.window ?? null

@@ -24,7 +24,7 @@ export function isMeantFor(
   return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
 }
 
-/** Tells operators the cure: most providers name the service in tokens only if they are configured to. */
+/** Names the cure for operators: most providers name the service in tokens only if they are configured to. */
 export function otherAudience(
   payload: Payload,
   { audienceClaim = 'aud' }: { readonly audienceClaim?: string },

@@ -26,7 +26,7 @@ export interface Provider {
   /** Without the query. */
   readonly address: string
   /** Whether it has responded once with anything but a failure. */
-  hasAnswered(): boolean
+  hasResponded(): boolean
   /** Asks about a made-up credential, until the provider has responded once. */
   prepare(): Promise<void>
   /** Questions that already wait are still asked. */
@@ -158,7 +158,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     if (!availability.hasSucceeded()) await ask(MADE_UP, OURSELVES)
   }
 
-  return { ask, close, address: provider, hasAnswered: availability.hasSucceeded, prepare }
+  return { ask, close, address: provider, hasResponded: availability.hasSucceeded, prepare }
 }
 
 /** No provider accepts this, and it is so short that none takes it for a leaked credential. */

@@ -112,7 +112,8 @@ export function createIntrospection({ providers, wanted, cache, observe, now }: 
     good.clear()
   }
 
-  const unheard = (): readonly Provider[] => rules.flatMap(({ provider }) => (provider.hasAnswered() ? [] : [provider]))
+  const unheard = (): readonly Provider[] =>
+    rules.flatMap(({ provider }) => (provider.hasResponded() ? [] : [provider]))
 
   async function prepare(): Promise<void> {
     await Promise.all(unheard().map((provider) => provider.prepare()))

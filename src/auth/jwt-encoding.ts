@@ -34,7 +34,7 @@ const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 
 /**
  * Passes over a JSON text once without allocating, because anybody may have sent it. `null` if it is nested deeper than 32
- * levels or ends within a string. For invalid JSON the result has no meaning, which only the parser can tell.
+ * levels or ends within a string. For invalid JSON the result has no meaning, which only the parser finds out.
  * @param bytes UTF-8, in which no byte of another character looks like the ASCII characters that matter here
  * @param member plain ASCII. A key that is spelt with escapes is not found
  */

@@ -1,7 +1,7 @@
 import { type Denial, denial } from '../errors.ts'
 
 /**
- * How a user was identified. Unverified kinds tell callers apart without saying who they are, so the upstream does not learn of them. A
+ * How a user was identified. Unverified kinds distinguish callers without saying who they are, so the upstream does not learn of them. A
  * plain id comes unchanged from a verified source; other ids begin with their kind. The log does not name the usual kinds.
  */
 const KINDS = {

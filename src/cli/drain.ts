@@ -15,7 +15,7 @@ export async function drain(args: readonly string[]): Promise<number> {
   return isDone ? 0 : 1
 }
 
-/** Without this header a gateway could not tell the request from one that an attacker made a server on this machine send. */
+/** Without this header a gateway could not distinguish the request from one that an attacker made a server on this machine send. */
 const SAID = { 'x-tollgate-drain': 'yes' }
 
 /** @returns `draining` is `null` if the gateway did not say */

@@ -20,7 +20,7 @@ export interface AdminAddress extends HostPort {
 /**
  * The address of the admin listener, from a file that may have problems elsewhere. A running gateway keeps its earlier
  * configuration, so a bad change of the file must not make it look dead.
- * @returns a problem if the file does not tell the address, because it is unreadable, has a syntax error, or the
+ * @returns a problem if the address cannot be read from the file, because it is unreadable, has a syntax error, or the
  * address is invalid
  */
 export async function adminAddress(file: string, env: Environment): Promise<Reading<AdminAddress>> {

@@ -17,7 +17,7 @@ const GATHER_MS = 1000
 /** For how many keys it is remembered when they were noted. */
 const MOST = 50_000
 
-/** Tells the store, to within five minutes, when access keys were last used. No request waits for this. */
+/** Reports to the store, to within five minutes, when access keys were last used. No request waits for this. */
 export class AccessKeyUses {
   readonly #storeTime: () => number
   readonly #now: () => number

@@ -8,7 +8,7 @@ import { StoredState } from './stored-state.ts'
 
 export interface ChangeFollowerOptions {
   readonly store: ControlStore
-  /** Is told what is followed (`control_followed`), and of each outage once (`store_failed` with operation `control`). */
+  /** Is notified of what is followed (`control_followed`), and of each outage once (`store_failed` with operation `control`). */
   readonly observe: Observer
   /** How often the store is asked for its version, in milliseconds. Default 1000. */
   readonly pollMs?: number

@@ -45,7 +45,7 @@ export type Change =
 export interface Forgetting {
   readonly kind: 'user_forgotten'
   readonly user: string
-  /** The name in the audit. It is random, so that it does not tell who the person was. */
+  /** The name in the audit. It is random, so that it does not reveal who the person was. */
   readonly alias: string
 }
 

@@ -31,7 +31,7 @@ export interface AccessKeys {
 export interface HeldAccessKeys extends AccessKeys {
   /** Removes keys that ended 30 days ago, here and in the store. Never rejects, because the next call repeats what failed. */
   removeEnded(): Promise<void>
-  /** Tells the store of uses that it does not know yet. Never rejects. */
+  /** Reports to the store the uses that it does not know yet. Never rejects. */
   close(): Promise<void>
 }
 

@@ -65,7 +65,7 @@ export type Outcome =
 
 /**
  * What the keeper has done in an entry of the audit, if somebody should learn of it; `null` for every other entry. The entry itself
- * says it, so that any replica can tell.
+ * says it, so that any replica sees it.
  */
 export function upsetOf({ who, why }: Pick<AuditEntry, 'who' | 'why'>): 'not_made' | 'taken_back' | null {
   if (who === SCHEDULE && why?.startsWith(NOT_MADE)) return 'not_made'

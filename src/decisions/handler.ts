@@ -10,7 +10,7 @@ import { OF_SERVICES } from './paths.ts'
 export interface DecisionsOptions {
   /** The gateway that decides, and forwards nothing. */
   readonly gateway: RequestHandler
-  /** Answers the questions of services. It is made at the first question. */
+  /** Responds to the questions of services. It is made at the first question. */
   readonly asks: () => Promise<Asks>
   /** The token that each asking request must have; `null` if no token is needed. */
   readonly token: string | null

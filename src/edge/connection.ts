@@ -27,7 +27,7 @@ import type { ShareRules } from './shares.ts'
 import { acceptedFrom, takeTurnToRead, takeTurnToReadOn, wasAcceptedFrom } from './turns.ts'
 import { isReadAtOnce } from './unseen.ts'
 
-/** What a connection tells about its client. */
+/** What a connection reveals about its client. */
 export interface ClientPeer {
   /** The address of the socket; empty if it is gone already. */
   readonly address: string
@@ -455,7 +455,7 @@ export class ClientConnection implements ClientPeer {
     hangUp(this.#socket)
   }
 
-  /** Tells the responses under way of free room and of the end, as Node did until it let go of the connection. */
+  /** Notifies the responses under way of free room and of the end, as Node did until it let go of the connection. */
   #serveOn(): void {
     const socket = this.#socket
     socket.on('drain', () => this.#requests[0]?.res.emit('drain'))

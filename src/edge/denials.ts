@@ -114,7 +114,7 @@ export function malformedBody(): Denial {
   return denial('bad_request', 'The body of this request is not valid HTTP/1.1.', { headers: CLOSE, reason })
 }
 
-/** Some of these are valid, so the client is told what to omit. */
+/** Some of these are valid, so the response says what to omit. */
 export function blankInChunkLine(): Denial {
   const msg =
     'The body of this request has a blank behind the size, or in an extension, of a chunk. None is accepted there.'

@@ -7,7 +7,7 @@ interface Rates {
   readonly calls: number
   /** The requests that failed in none of the other ways. */
   readonly codeZero: number
-  /** Always 0: the gateway knows no error code in a body. A body that is read for `settle` only tells the cost. */
+  /** Always 0: the gateway knows no error code in a body. A body that is read for `settle` only says the cost. */
   readonly businessFail: number
   /** Forwarding failed, or the status was 500 or above. */
   readonly serverError: number

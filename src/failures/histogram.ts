@@ -9,9 +9,9 @@ export interface Tally {
   readonly total: number
   /** The requests whose forwarding failed (`httpStatus` 0). */
   readonly status0: number
-  /** The requests that the upstream answered with 500 or above. */
+  /** The requests to which the upstream responded with 500 or above. */
   readonly status5xx: number
-  /** The requests that the upstream answered with 400 to 499, if the client stayed. */
+  /** The requests to which the upstream responded with 400 to 499, if the client stayed. */
   readonly status4xx: number
   /** The requests of `total` that the adaptive mode does not hear (`voices.ts`). */
   readonly aside: number

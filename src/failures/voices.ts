@@ -1,7 +1,7 @@
 import { BUCKET_MS } from './histogram.ts'
 
 /**
- * Decides whose requests tell how the upstream is. One client can send as many requests as it likes, and these must not
+ * Decides whose requests count for the state of the upstream. One client can send as many requests as it likes, and these must not
  * move the limits of others.
  *
  * So a voice (a user) is heard three times at once and then once in four minutes. That makes ten times in a half hour,

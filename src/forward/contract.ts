@@ -226,7 +226,7 @@ export interface Forwarder {
   forward(exchange: Exchange, receiver: ForwardReceiver): void
   /** Opens a tunnel after the upstream has responded with 101. Resolves when the tunnel has ended, and never rejects. */
   upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
-  /** Raw fields that tell the upstream of a verified caller and of the quota; `null` for none. */
+  /** Raw fields that describe to the upstream a verified caller and of the quota; `null` for none. */
   ownFields(caller: VerifiedCaller | null, quota: string | null): string[]
   /** Whether requests wait because all connections are in use, or one has waited in vain in the last 10 seconds. */
   isFull(): boolean

@@ -507,7 +507,7 @@ function failureResponse(x: Passage, error: ForwardError): OwnResponse {
   return { ...response, headers: [...response.headers, ...chargedWithoutResponse(x, settlement.charge)] }
 }
 
-/** What was charged for a request without a response, if a response could have told the cost. */
+/** What was charged for a request without a response, if a response could have said the cost. */
 function chargedWithoutResponse(x: Passage, charge: Charge): string[] {
   const { isRefunded, finalCost } = x
   const tariff = x.route?.tariff

@@ -17,7 +17,7 @@ import {
 } from '../routing/final-cost.ts'
 import { isPlain, ResponseText } from './response-text.ts'
 
-/** The field that tells the client what its request cost. */
+/** The field in which the client reads what its request cost. */
 export function chargedField(tokens: number): string[] {
   return ['X-Tollgate-Charged', String(tokens)]
 }
@@ -98,7 +98,7 @@ export class ResponseCost implements CostTap {
     const of = (field: string): string[] => values.filter((_, i) => names[i]?.lower === field)
     if (source.kind === 'header') this.#know(inFields(of(source.field)))
     else if (source.kind === 'size') this.#reader = new BodySize(source)
-    // A part of a body, or no body, does not tell the cost of the whole.
+    // A part of a body, or no body, does not say the cost of the whole.
     else if (this.#asked.isHead || status === 206 || status === 304) this.#know('unread')
     else {
       const coding = of('content-encoding').join().trim().toLowerCase()
@@ -143,7 +143,7 @@ export class ResponseCost implements CostTap {
     this.#reader = null
   }
 
-  /** A client that leaves early pays for the bytes that came, but at least the reserve if the body tells the cost. */
+  /** A client that leaves early pays for the bytes that came, but at least the reserve if the body says the cost. */
   #cutOff(): FinalCost {
     const cost = costByValue(this.#rule, this.#reader?.soFar() ?? 'unread', this.#reserve)
     const isSize = this.#rule.source?.kind === 'size'

@@ -31,7 +31,7 @@ export interface Repetition {
 export interface MeterRule {
   readonly category: string
   readonly price: Price
-  /** How the response tells what its request cost; `null` if it does not. */
+  /** How the response reports what its request cost; `null` if it does not. */
   readonly settle: SettleRule | null
 }
 

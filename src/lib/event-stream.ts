@@ -3,7 +3,7 @@
 /** Reads a stream. Each character that it is given stands for one byte. */
 export interface EventReader {
   push(bytes: string): void
-  /** Tells that the stream is complete. A second call changes nothing. */
+  /** Notes that the stream is complete. A second call changes nothing. */
   end(): void
 }
 

@@ -17,7 +17,7 @@ interface Crowd<C> {
  * 203.0.113.7 has 3 connections, one of which is idle for 1 s, and 203.0.113.8 has 2, both idle for 60 s: the one of
  * 203.0.113.7 goes first, because 3 are more than 2.
  *
- * A connection tells by a plain field whether it is idle, so a request costs nothing here. Instead each search for the
+ * A connection has a plain field for whether it is idle, so a request costs nothing here. Instead each search for the
  * next one visits the connections of the addresses that have most of them.
  */
 export class IdleConnections<C extends MayIdle> {

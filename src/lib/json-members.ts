@@ -7,7 +7,7 @@ export interface Member {
 }
 
 /**
- * The members of the outermost object in the order of the text. `JSON.parse` does not tell: it keeps the last of
+ * The members of the outermost object in the order of the text. `JSON.parse` hides them: it keeps the last of
  * several equal keys, where other parsers keep the first, and it loses the spelling of numbers.
  *
  * @param text valid JSON whose value is an object; for anything else the result has no meaning

@@ -11,7 +11,7 @@ export function openFilesLimit(): number | null {
 }
 
 /**
- * How many files this process has open; `null` if the system does not tell. Without a free descriptor it is the limit.
+ * How many files this process has open; `null` if the system does not say it. Without a free descriptor it is the limit.
  * @param limit as it was read before
  * @param look names the open files, its own among them
  */

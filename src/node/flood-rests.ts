@@ -53,7 +53,7 @@ export class FloodRests {
     return this.#lately.size >= MANY
   }
 
-  /** Tells that a connection has brought a flood. @param socket the connection, or the one within TLS */
+  /** Reports that a connection has brought a flood. @param socket the connection, or the one within TLS */
   flooded(socket: Socket): void {
     const { isProxy = () => false } = this.#rules
     const flooding = this.#open.get(rawSocketOf(socket))

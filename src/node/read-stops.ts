@@ -22,7 +22,7 @@ const guarded = new WeakSet<Handle>()
  * Stops reading a connection at once. libuv, which would read it up to 32 times in a turn, asks before each read (26.10).
  *
  * The stream notices nothing. If the stream is paused and resumed meanwhile, as Node does around each body that is read slowly, reading
- * does not start: a method on the handle itself hides `readStart`, and `reading` tells what the stream wants.
+ * does not start: a method on the handle itself hides `readStart`, and `reading` says what the stream wants.
  *
  * @param socket the connection, or the one within TLS after its handshake
  * @param why names the reason. The connection is read on when its last reason has gone

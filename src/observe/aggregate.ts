@@ -4,7 +4,7 @@ import { type Snapshot, sumSnapshots } from './registry.ts'
 export interface Sums {
   /** Takes the newest figures of a process. */
   take(process: number, figures: Snapshot): void
-  /** Tells that a process has ended: its counters and histograms stay, its gauges go. */
+  /** Notes that a process has ended: its counters and histograms stay, its gauges go. */
   bury(process: number): Promise<void>
   /** Renders all of them, and `own`, in the Prometheus text format. */
   render(own: Snapshot): Promise<string>

@@ -124,7 +124,7 @@ const CREDENTIALS = {
   },
 } satisfies Partial<Lines>
 
-/** The line of a cost that a service has told. A repeated settlement changes nothing, and has no line. */
+/** The line of a cost that a service has reported. A repeated settlement changes nothing, and has no line. */
 function settlementLine({ requestId, caller, route, charge, tokens, decision }: Settled): Line | null {
   if (tokens === 0) return null
   const { category, cost } = charge

@@ -17,7 +17,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 export interface LogOptions {
   /** The lowest level that is written. Default `info`. */
   readonly level?: LogLevel
-  /** Which requests get a line: `errors` are those that failed or were answered with 500 or above. Default `all`. */
+  /** Which requests get a line: `errors` are those that failed or got a response of 500 or above. Default `all`. */
   readonly requests?: 'all' | 'errors' | 'none'
   /** The number of this process among several that write one log: the field `worker` of its lines. Default none. */
   readonly worker?: number

@@ -28,7 +28,7 @@ export type Observation =
       readonly shadow?: boolean
       readonly timeZone?: string
     }
-  /** A batch of spans was sent to the collector, or `failed` tells why not. `noRoom` others were dropped. */
+  /** A batch of spans was sent to the collector, or `failed` says why not. `noRoom` others were dropped. */
   | {
       readonly type: 'spans_sent'
       readonly spans: number
@@ -126,7 +126,7 @@ export type Observation =
   | { readonly type: 'charges_lost'; readonly tokens: number; readonly since: number }
   /** So many tokens are not given back (below 0: charged in addition), because the store has forgotten their charge. */
   | { readonly type: 'refund_void'; readonly tokens: number }
-  /** Tokens that responses told beyond the charged cost, and it is unknown whether they are charged. */
+  /** Tokens that responses reported beyond the charged cost, and it is unknown whether they are charged. */
   | { readonly type: 'additions_lost'; readonly tokens: number }
   /** Redis has evicted so many keys since the last look, perhaps counters. Whoever used those is charged anew. */
   | { readonly type: 'keys_evicted'; readonly keys: number }
@@ -146,7 +146,7 @@ export type Observation =
   /** Until a process has fetched keys itself, it uses keys that another process has fetched. */
   | { readonly type: 'jwks_recalled'; readonly issuer: string; readonly keys: number; readonly ageMs: number }
   | { readonly type: 'jwks_failed'; readonly issuer: string; readonly message: string }
-  /** A provider has told whether a credential is valid. `provider` is its address. */
+  /** A provider has responded whether a credential is valid. `provider` is its address. */
   | { readonly type: 'introspected'; readonly provider: string; readonly durationMs: number }
   /** A provider has not replied. */
   | { readonly type: 'introspection_failed'; readonly provider: string; readonly reason: string }
@@ -351,7 +351,7 @@ export interface Settled {
   readonly refusedBy: RefusingLimit | 'store' | 'key' | 'price' | null
   /** For `corrected`: how the cost came to be known. */
   readonly source?: CostSource
-  /** For a cost that a service told later: the id of the request that was charged. */
+  /** For a cost that a service reported later: the id of the request that was charged. */
   readonly requestId?: string
   /** For a request whose body gives no price: the reason, for the log. */
   readonly reason?: string

@@ -4,15 +4,15 @@ export interface OutageLines {
   setShares(shares: ReadonlyMap<string, number>): void
   /** The policy by category: `refuse`, or `allow` and a percentage, as in `quota.store_outage`. Empty until it is known. */
   policy(): Readonly<Record<string, string>>
-  /** Tells that the store is out. @param reason of this outage */
+  /** Reports that the store is out. @param reason of this outage */
   begin(reason: string): void
-  /** Tells that another try failed. An outage may begin for one reason and continue for another. */
+  /** Reports that another try failed. An outage may begin for one reason and continue for another. */
   goOn(reason: string): void
   /** Whether the store is out. */
   isOn(): boolean
   /** Counts a charge that was decided without the store. */
   count(verdict: Verdict): void
-  /** Tells that the store answers again, or the log closes. */
+  /** Reports that the store responds again, or the log closes. */
   end(): void
 }
 

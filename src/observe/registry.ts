@@ -195,7 +195,7 @@ function addGaugeSource(registry: Registry, { name, help, labels = [], together 
         if (typeof value === 'number') this.set(value)
         else for (const sample of value) this.set({ ...sample.labels }, sample.value)
       } catch {
-        // A store that does not answer must not hide all other figures from the operator at such a time.
+        // A store that does not respond must not hide all other figures from the operator at such a time.
         if (labels.length === 0) this.remove()
       }
     },

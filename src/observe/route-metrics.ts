@@ -31,7 +31,7 @@ export function routeMetrics(meter: Meter): (done: RequestDone) => void {
     const { outcome, clientStatus, durationMs } = done
     const route = routeOf(done)
     total.add(key(key(route, outcome), codeClass(clientStatus)))
-    // The end of a WebSocket only tells how long people talked.
+    // The end of a WebSocket only says how long people talked.
     if (done.httpStatus !== 101) duration.observe(route, durationMs / 1000)
   }
 }

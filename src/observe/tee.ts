@@ -16,7 +16,7 @@ export function fanOut(readers: readonly Observer[]): Observer {
   }
 }
 
-/** Told once to each of the others. A second failure meanwhile is reported to nobody. */
+/** Reported once to each of the others. A second failure meanwhile is reported to nobody. */
 function report(error: unknown, broken: Observer, readers: readonly Observer[]): void {
   for (const reader of readers) {
     if (reader === broken) continue

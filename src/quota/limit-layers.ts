@@ -73,7 +73,7 @@ export type LimitScope = 'personal' | 'organisation' | 'global'
 /** Where a value was written. `custom` stands for the values of mode `custom`. */
 export type Layer = 'baselines' | 'custom' | { readonly plan: string }
 
-/** Tells where a value was written, for example `tollgate.yaml:22`; `null` if unknown. */
+/** Says where a value was written, for example `tollgate.yaml:22`; `null` if unknown. */
 export type Origin = (scope: LimitScope, category: string, window: string, layer: Layer) => string | null
 
 /** How a limit came about. */

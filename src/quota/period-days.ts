@@ -53,7 +53,7 @@ function startingWith({ unit, zone }: Calendar, day: number): Calendar {
 
 /** What a policy says about months. */
 export interface MonthsShown {
-  /** The windows of the settings with their longest months, which answer whether anybody has used something. */
+  /** The windows of the settings with their longest months, which show whether anybody has used something. */
   readonly windowsOfAnybody: readonly Window[]
   /** Whether anybody's months begin with a day of his own. */
   readonly hasPeriodDays: boolean

@@ -95,7 +95,7 @@ export interface Policy extends MonthsShown {
   readonly namesMatter: boolean
   /** Whether the user's refusals are only counted and reported, by an override. */
   isShadowed(user: string): boolean
-  /** How the limits of one caller came about. @param origin tells where a value was written. @throws Error as `limitsOf` */
+  /** How the limits of one caller came about. @param origin says where a value was written. @throws Error as `limitsOf` */
   trace(category: string, payer: Payer, origin?: Origin): Trace
   /**
    * The layer that holds the value of a caller's limit, without what multiplies it; `null` if there is no such value.
@@ -255,7 +255,7 @@ function createPlanOf(settings: QuotaSettings, overrides: Overrides): Policy['pl
   }
 }
 
-/** Tells whether an override blocks a caller in a category. @param windows of the configuration */
+/** Whether an override blocks a caller in a category. @param windows of the configuration */
 function blockedBy(overrides: Overrides, windows: readonly Window[]) {
   return (scope: OwnedGrant['scope'], category: string, { user, organisation }: Payer): boolean => {
     const ofUser = scope === 'personal' ? heldBy(overrides.get(user), organisation) : undefined

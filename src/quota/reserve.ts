@@ -14,7 +14,7 @@ export interface Reserve {
   readonly rememberMs: number
 }
 
-/** Whether a user is known, as far as the callee can tell without waiting. */
+/** Whether a user is known, as far as the callee knows without waiting. */
 export type IsKnown = (user: string) => boolean
 
 /** The limits of a user who is not known, made from the limits of everybody. A part of less than one token is not kept. */

@@ -1,6 +1,6 @@
 import type { OwnStatus } from '../contract/client.ts'
-import { OF_FORWARDED, responseRef } from './answers.ts'
 import { cleanResponse } from './clean.ts'
+import { OF_FORWARDED, responseRef } from './gateway-responses.ts'
 import { type Json, maps, resolve } from './json.ts'
 import type { Access } from './matching.ts'
 

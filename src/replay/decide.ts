@@ -131,7 +131,7 @@ export class KnownByLog {
     return first !== undefined && this.#now - first >= this.#knownAfterMs
   }
 
-  /** Tells that a request of a user came. */
+  /** Notes that a request of a user came. */
   note(user: string, at: number): void {
     this.#now = at
     if (!this.#first.has(user)) this.#first.set(user, at)

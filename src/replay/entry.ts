@@ -1,6 +1,6 @@
 import type { NamedDays } from '../quota/payer.ts'
 
-/** One request as a line of an access log tells it. */
+/** One request as a line of an access log describes it. */
 export interface Entry {
   /** The time at which the request came, in milliseconds since the epoch, with a fraction if the log has one. */
   readonly at: number

@@ -2,7 +2,7 @@ import type { LineReader } from './entry.ts'
 import { readOwnLine } from './own-log.ts'
 import { readCombinedLine, readEnvoyLine } from './server-logs.ts'
 
-/** The format of a log. `nginx` is its default format, `combined`; `auto` tells the format of each file from its first line. */
+/** The format of a log. `nginx` is its default format, `combined`; `auto` finds the format of each file by its first line. */
 export const FORMATS = ['auto', 'own', 'combined', 'nginx', 'envoy'] as const
 export type Format = (typeof FORMATS)[number]
 

@@ -29,7 +29,7 @@ async function splitLines(bytes: Readable, listener: LineListener): Promise<void
   splitter.end()
 }
 
-/** The contents of the file, packed or not: its first bytes tell which. */
+/** The contents of the file, packed or not: its first bytes say which. */
 async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   const source = chunks[Symbol.asyncIterator]()
   const first = await source.next()

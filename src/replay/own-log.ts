@@ -145,7 +145,7 @@ function daysOf({ periodDay, organisationDay }: Seen): Pick<Entry, 'days'> {
   return Object.keys(days).length === 0 ? {} : { days }
 }
 
-/** For other fates it is 0, which does not tell what they would have cost. */
+/** For other fates it is 0, which does not say what they would have cost. */
 function chargedOf(charged: unknown, fate: Entry['fate']): number | null {
   return fate === 'passed' || fate === 'unreached' ? tokensOf(charged) : null
 }

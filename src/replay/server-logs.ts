@@ -48,7 +48,7 @@ function requestOf(request: string, { status, ...known }: Known): Reading {
   return pathRequest({ ...known, method, path, status: Number(status) })
 }
 
-/** A request as an access log of a server tells it. */
+/** A request as an access log of a server describes it. */
 export interface PathRequest extends Pick<Entry, 'at' | 'endedAt' | 'address' | 'user' | 'method'> {
   /** The path without the query. */
   readonly path: string

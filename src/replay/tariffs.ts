@@ -170,7 +170,7 @@ function costOf(price: Price, { cost }: Logged, target: Entry['target']): number
   return costByQuery(price, target) ?? (cost !== null && mayCost(price, cost) ? cost : dearest(price))
 }
 
-/** `null` where the query alone does not tell the cost. */
+/** `null` where the query alone does not say the cost. */
 function costByQuery(price: Price, { kind, text }: Entry['target']): number | null {
   const mark = kind === 'path' ? text.indexOf('?') : -1
   if (mark < 0 || partsOf(price).some(({ source }) => source.kind !== 'query')) return null

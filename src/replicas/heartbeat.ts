@@ -20,16 +20,16 @@ export interface HeartbeatOptions {
   readonly everyMs?: number
 }
 
-/** Tells the other replicas every few seconds that this process is alive, and reports its state. */
+/** Reports to the other replicas every few seconds that this process is alive, with its state. */
 export interface Heartbeat {
   /** Counts observations. */
   readonly observer: Observer
   /** Sends the first report and goes on. */
   start(): void
-  /** Tells that a configuration file was not accepted by the process that reads it. Valid until the next one is accepted. */
+  /** Notes that a configuration file was not accepted by the process that reads it. Valid until the next one is accepted. */
   configProblems(problems: readonly string[]): void
   /**
-   * Stops, and tells that the process has gone. Never rejects.
+   * Stops, and reports that the process has gone. Never rejects.
    * @param hasSentAll whether all counts of the process are in the store. If not, others shall notice its silence
    * @param graceMs how long a store may be silent
    */
@@ -127,7 +127,7 @@ function createCounts() {
     if (outcome === 'refused') counts.refused++
     if (shadowed) counts.shadowed++
     if (httpStatus !== null) counts.forwarded++
-    // A client that left tells nothing about the upstream.
+    // A client that left says nothing about the upstream.
     if (outcome !== 'aborted' && httpStatus !== null && (httpStatus === 0 || httpStatus >= 500)) counts.failed++
     if (route !== null && route !== UNMATCHED && recent.push(route) === AT_ONCE) countRecent()
   }

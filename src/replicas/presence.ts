@@ -43,7 +43,7 @@ export interface ReplicaCounts {
   readonly shadowed: number
   readonly tokens: number
   readonly forwarded: number
-  /** Requests whose forwarding failed, or that the upstream answered with 500 or above. */
+  /** Requests whose forwarding failed, or to which the upstream responded with 500 or above. */
   readonly failed: number
   readonly inFlight: number
 }

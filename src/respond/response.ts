@@ -28,7 +28,7 @@ export interface ErrorFacts {
   readonly msg: string
   /** `null` if the quota did not refuse it. */
   readonly quota: QuotaViolation | null
-  /** The full wait if the field Retry-After may tell a shorter one. Default the value of the field. */
+  /** The full wait if the field Retry-After may say a shorter one. Default the value of the field. */
   readonly retryAfterSeconds?: number
 }
 

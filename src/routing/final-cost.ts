@@ -7,7 +7,7 @@ import { decimal, ONE } from '../quota/decimal.ts'
 /** Whole tokens, or all tokens that were reserved before the request. */
 export type Amount = number | 'all'
 
-/** Tells what a request cost by its response. Its price before that is a reserve. */
+/** Finds out by the response what a request cost. Its price before that is a reserve. */
 export interface SettleRule {
   /**
    * Tokens by the status of the response, like `404`, or by its class, like `4xx`. The status itself comes first. `gateway` is for a

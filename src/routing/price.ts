@@ -255,7 +255,7 @@ function keyOf(found: Found): string | null {
   return 'text' in found && keyOfWritten(found.text) === found.text ? found.text : null
 }
 
-/** The values of a price, in forms that tell them from other values. */
+/** The values of a price, in forms that distinguish them from other values. */
 interface Listed {
   readonly types: ReadonlySet<string>
   readonly hasFractions: boolean

@@ -125,7 +125,7 @@ function ruleOf<T>(found: ReturnType<Trie<T>['lookup']>): T | null {
 function createTrie<T extends RoutePattern>(folding: Folding, letters: Letters): Trie<T> {
   const root = newNode<T>()
   const methods = new Set<string>()
-  // The empty text before the first slash, the segments of the longest rule, and two more if the path has them. They tell
+  // The empty text before the first slash, the segments of the longest rule, and two more if the path has them. They say
   // whether a slash after them is the last one.
   let most = 3
 

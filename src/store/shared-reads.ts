@@ -5,7 +5,7 @@ interface Waiting<Q, A> {
 }
 
 /**
- * Answers all questions of one turn of the event loop with a single call of `ask`, which replies in their order or fails them
+ * Serves all questions of one turn of the event loop with a single call of `ask`, which replies in their order or fails them
  * all. No question waits for an earlier call, so the store has the same time for each. With many connections a `GET /me/quota`
  * costs the gateway half as much, and Redis a fifth.
  * @param most questions in one call, which bounds the time for which a call holds the store

@@ -6,7 +6,7 @@ export interface Draft {
   readonly upstream: string | null
   readonly callers: Callers
   readonly credentials: Credentials
-  /** The field in which the logs' credentials came; `null` if nobody has told. */
+  /** The field in which the logs' credentials came; `null` if it is not known. */
   readonly key: string | null
   readonly routes: readonly SuggestedRoute[]
   /** For each category both scopes, and each of their windows, in this order. */

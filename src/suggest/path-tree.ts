@@ -161,7 +161,7 @@ export function foldAll(tree: Tree, most: number): void {
 
 /** If so many users have names of their own at a place, its names are values. */
 const FEW_USERS = 3
-/** The least average of requests for those names: after one request for a name nobody can tell whose it is. */
+/** The least average of requests for those names: after one request for a name nobody knows whose it is. */
 const OWN_REQUESTS = 2
 
 /** Whether the names of a place differ by user, like the names after `/users` in `/users/ann/orders`. */

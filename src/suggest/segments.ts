@@ -1,4 +1,4 @@
-/** Tells whether a segment of a path is a name of the service, or one of many values. */
+/** Whether a segment of a path is a name of the service, or one of many values. */
 
 /** The longest name that stands in a rule. */
 const LONGEST_NAME = 64

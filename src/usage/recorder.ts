@@ -14,7 +14,7 @@ export interface UsageRecorderOptions {
   readonly instance: string
   /** How often counts go to the store, in milliseconds. Default 2000. */
   readonly flushMs?: number
-  /** Is told of a failure of the store with operation `usage_flush`. */
+  /** Is notified of a failure of the store with operation `usage_flush`. */
   readonly observe: Observer
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly clock?: () => number

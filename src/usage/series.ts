@@ -20,7 +20,7 @@ export interface SeriesCounts {
   /** Accepted charges of requests and tunnels. A tunnel counts each time it is charged. */
   readonly accepted: number
   /**
-   * Tokens charged, less those given back. They count in the half hour of the charge, even if the response tells the cost
+   * Tokens charged, less those given back. They count in the half hour of the charge, even if the response says the cost
    * hours later. The number is below 0 only if the charge was lost with a killed process.
    */
   readonly tokens: number

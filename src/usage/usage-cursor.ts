@@ -62,7 +62,7 @@ export function readPagedQuery(
 
 const NO_CURSOR = { path: 'cursor', msg: 'must be the `next` of a page of the same question: leave it out to begin' }
 
-/** `null` if the text is no cursor. `isOf` tells whether it belongs to this question. */
+/** `null` if the text is no cursor. `isOf` says whether it belongs to this question. */
 function readCursor(text: string): ReadCursor | null {
   if (text.length > MOST_CHARACTERS) return null
   const value = parsed(text)

@@ -42,7 +42,7 @@ export async function readUsagePage(store: UsageSource, { query, from, limit, si
 
 /**
  * All rows in parts, or at most `limit` if the most tokens are wanted.
- * @param found tells at the end whether a run reaches over an end of the range @throws as `readUsagePage`
+ * @param found says at the end whether a run reaches over an end of the range @throws as `readUsagePage`
  */
 export async function* readUsage(
   store: UsageSource,

@@ -10,7 +10,7 @@ export interface Supervisor {
   states(): readonly WorkerState[]
   /** Sends all workers what `begin` now returns. @returns the reasons of workers that did not accept it */
   reload(): Promise<string[]>
-  /** Tells all workers why the last configuration file was not accepted. */
+  /** Reports to all workers why the last configuration file was not accepted. */
   rejected(problems: readonly string[]): void
   drain(on: boolean): void
   /** Lets the workers finish, for `graceMs` at most. */

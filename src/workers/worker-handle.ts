@@ -53,7 +53,7 @@ export interface WorkerProcessOptions {
 
 /** How long a report is valid, in milliseconds: one is asked for each second. */
 const REPORT_MS = 5000
-/** The advice for a worker that could not tell why it ends. */
+/** The advice for a worker that could not say why it ends. */
 const CURE =
   'see what it wrote before that; SIGKILL that nobody sent is for want of memory: give it more, or lower workers'
 const RELOAD_MS = 10_000

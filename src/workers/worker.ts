@@ -14,7 +14,7 @@ export interface Worker {
   start(): Promise<string>
   /** Puts another configuration in force. @returns why it was not accepted; the one before stays */
   reload(config: Config, hash: string): Promise<string | null>
-  /** Tells that a configuration file was not accepted: the primary reads it for all. */
+  /** Notes that a configuration file was not accepted: the primary reads it for all. */
   rejected(problems: readonly string[]): void
   report(): Promise<Report>
   drain(on: boolean): void

@@ -6,7 +6,7 @@ import type { Limit } from '../../quota/window.ts'
 import type { WatcherTools } from '../alert-kind.ts'
 
 /**
- * Looks at windows once more after a response has told a higher cost. The store settles that cost without a reply about the windows, and a
+ * Looks at windows once more after a response has reported a higher cost. The store settles that cost without a reply about the windows, and a
  * user who stops there would never come to the next charge. There is one look at a time, and the waiting corrections of one user share one
  * look.
  *

@@ -39,14 +39,14 @@ const OWN = ALERT_KINDS.flatMap(({ keys, scopes }) =>
 )
 
 const WATCHED = ALERT_KINDS.flatMap(({ scopes }) =>
-  Object.entries(scopes).map(([scope, { watches }]) => `${scope} is ${watches}`),
+  Object.entries(scopes).map(([scope, { watches }]) => `With ${scope} the gateway watches ${watches}`),
 )
 
 const shape = {
   name: name.describe(
     'The name of the alert, which appears in events, metrics and the log. Each alert needs a name of its own',
   ),
-  scope: choice(ALERT_SCOPES).describe(`What is watched: ${WATCHED.join('; ')}`),
+  scope: choice(ALERT_SCOPES).describe(WATCHED.join('. ')),
   category: name.describe('The category of the window. Leave it out if the scope is no window').optional(),
   window: name.describe('The name of the window, like 1d. Leave it out if the scope is no window').optional(),
   at: list(threshold, 1, 10).describe(

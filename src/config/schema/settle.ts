@@ -6,7 +6,7 @@ import { memberPath, parsePath } from './member-path.ts'
 import { byValue, tokens } from './tokens.ts'
 import { choice, either, list, read, section, size, wanted } from './values.ts'
 
-/** How a response tells what its request cost. */
+/** How a response reports what its request cost. */
 
 const amount = (description: string) =>
   either('tokens (an integer from 0 to 1000000000) or all', [tokens(), choice(['all']).describe('The cost')]).describe(

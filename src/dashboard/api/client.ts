@@ -31,7 +31,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof UnknownError || (error instanceof ApiError && error.response.error === 'outcome_unknown')
 }
 
-export interface Answered<T> {
+export interface Fetched<T> {
   readonly data: T
   /** The version, for If-Match. */
   readonly etag: string | null
@@ -45,7 +45,7 @@ export interface Options {
   /** The key that identifies a change which is sent again. */
   readonly idempotencyKey?: string
   /** The last response of the same path, which may still be valid. */
-  readonly known?: Answered<unknown> | undefined
+  readonly known?: Fetched<unknown> | undefined
   readonly signal?: AbortSignal
   /** How long to wait for the whole response. */
   readonly patienceMs?: number
@@ -77,7 +77,7 @@ function isChange(method: Method, path: string): boolean {
 const PATIENCE_MS = 15_000
 
 /** @throws ApiError, LostError, UnknownError, or the reason of the signal if the caller gave up */
-export async function call<T>(method: Method, path: string, options: Options = {}): Promise<Answered<T>> {
+export async function call<T>(method: Method, path: string, options: Options = {}): Promise<Fetched<T>> {
   const { body, ifMatch, idempotencyKey, known, signal, patienceMs = PATIENCE_MS } = options
   const headers = new Headers({ accept: 'application/json' })
   if (body !== undefined) headers.set('content-type', 'application/json')
@@ -96,11 +96,11 @@ export async function call<T>(method: Method, path: string, options: Options = {
     })
     const text = await response.text()
     status = response.status
-    if (!isOwn(response)) throw new Error('the answer of somebody in between')
+    if (!isOwn(response)) throw new Error('the response of somebody in between')
     const said: unknown = text === '' ? null : JSON.parse(text)
     hearClock(response)
     setLost(false)
-    if (status === 304 && known !== undefined) return known as Answered<T>
+    if (status === 304 && known !== undefined) return known as Fetched<T>
     if (response.ok) return { data: said as T, etag: versionOf(response), tag: response.headers.get('etag') }
     if (response.status === 401 && path !== SESSION) ring('unauthorized')
     throw new ApiError(response.status, said as ErrorResponse)

@@ -1,7 +1,7 @@
 import { notifyManager, type Query, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { backoffMs } from '../logic/backoff.ts'
-import { type Answered, ApiError, bell, call, SESSION } from './client.ts'
+import { ApiError, bell, call, type Fetched, SESSION } from './client.ts'
 import { isAtRest } from './rest.ts'
 
 /** What was read from the API, by path, and when to read it again. */
@@ -102,7 +102,7 @@ export async function readAgain(path: string): Promise<void> {
 }
 
 /** Stores the response to a change, which is newer than anything under way. */
-export function putSeen<T>(path: string, { data, etag, tag }: Answered<T>): void {
+export function putSeen<T>(path: string, { data, etag, tag }: Fetched<T>): void {
   void queries.cancelQueries({ queryKey: [path], exact: true })
   queries.setQueryData<Seen<T>>([path], { data, etag, tag, error: null, failures: 0 })
 }

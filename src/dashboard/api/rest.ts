@@ -1,6 +1,6 @@
 import { ring } from './client.ts'
 
-/** Tells whether anybody uses the tab. A tab that is only visible reads less often. */
+/** Whether anybody uses the tab. A tab that is only visible reads less often. */
 
 /** After this many milliseconds without a pointer, key or touch a tab is at rest. */
 const REST_AFTER_MS = 30_000

@@ -1,6 +1,6 @@
 import { skipToken, useQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
-import type { Answered } from './client.ts'
+import type { Fetched } from './client.ts'
 import { look, NOTHING, pauseAfter, putSeen, readAgain, type Seen } from './queries.tsx'
 
 export interface Polled<T> {
@@ -14,7 +14,7 @@ export interface Polled<T> {
   /** Reads now. Resolves with the response, or when it will not come soon. */
   readonly read: () => Promise<void>
   /** Stores the response to a change, which is newer than anything under way. */
-  readonly take: (response: Answered<T>) => void
+  readonly take: (response: Fetched<T>) => void
 }
 
 /** How often an unused tab reads what it shows, in milliseconds. A change at run time is still read at once. */
@@ -37,7 +37,7 @@ export function usePoll<T>(path: string | null, everyMs: number, restMs = REST_M
   }, [path])
   const reload = useCallback(() => void read(), [read])
   const take = useCallback(
-    (response: Answered<T>) => {
+    (response: Fetched<T>) => {
       if (path !== null) putSeen(path, response)
     },
     [path],

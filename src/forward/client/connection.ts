@@ -257,7 +257,7 @@ export class UpstreamConnection implements Connection {
     this.#close(null)
   }
 
-  /** Breaks off, and tells the receiver why. */
+  /** Breaks off, and reports the reason to the receiver. */
   destroy(error: Error): void {
     this.#close(error)
   }

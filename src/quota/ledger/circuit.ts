@@ -95,7 +95,7 @@ export class Circuit {
     return renewed
   }
 
-  /** Tells whether the store is out. If this process was held up before it asked, the store was not silent. */
+  /** Whether the store is out. If this process was held up before it asked, the store was not silent. */
   reason(): StoreFailure | null {
     if (this.#state.name !== 'out') return null
     return (this.#options.sender.lastFailure ?? this.#state.error).reason

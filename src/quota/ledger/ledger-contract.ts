@@ -29,7 +29,7 @@ export interface Ledger {
    */
   refund(refund: Refund): void
   /**
-   * Tells the ledger that windows of an organisation, or of everybody (`null`, the default), were emptied in the store.
+   * Notifies the ledger that windows of an organisation, or of everybody (`null`, the default), were emptied in the store.
    * Their shares for an outage start anew. What is owed is still charged. Recent refusals need no call, because they end
    * with the policy that they were made under.
    */

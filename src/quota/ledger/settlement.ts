@@ -118,7 +118,7 @@ export class Settlement {
 
   /**
    * The store has settled a later batch of our name, so it takes no batch with a lower number. From now on the name is another. The
-   * numbers go on, because they tell which batches the store has forgotten.
+   * numbers go on, because they show which batches the store has forgotten.
    * @returns the batch under way under the new name
    */
   renamed(batch: Batch): Batch {

@@ -10,7 +10,7 @@ import { createKeys, type Keys } from './keys.ts'
 import { connectToPrimary } from './sentinels.ts'
 import { foundAtLogin, lookAt } from './server-check.ts'
 
-/** What to tell about a Redis with which a gateway could work. */
+/** What to report about a Redis with which a gateway could work. */
 export interface Inspected {
   /** As reported by Redis; `null` if our user may not ask. */
   readonly version: string | null

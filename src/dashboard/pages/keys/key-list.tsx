@@ -128,7 +128,7 @@ function columnsOf(may: boolean, actions: Actions): readonly Column<TokenRespons
       id: 'created',
       head: t('keys.created'),
       sort: ({ createdAt }) => createdAt,
-      // The second is told on hover.
+      // The second is shown on hover.
       cell: ({ createdAt: at }) => (
         <time dateTime={at} title={time(at)}>
           {date(Date.parse(at))}

@@ -193,11 +193,11 @@ function Outcome({ editing: { draft, stage, isOver } }: Pick<FormProps, 'editing
 }
 
 /** The question before an override is removed. */
-function Removal(answers: Pick<ConfirmProps, 'onConfirm' | 'onClose'>) {
+function Removal(buttons: Pick<ConfirmProps, 'onConfirm' | 'onClose'>) {
   const { response } = useOwn()
   const { override, kind, id } = response
   return (
-    <Confirm title={t('override.removeTitle', { name: visible(id) })} action={t('override.remove')} danger {...answers}>
+    <Confirm title={t('override.removeTitle', { name: visible(id) })} action={t('override.remove')} danger {...buttons}>
       <OverrideLines from={flatOf(override)} to={null} of={response} without={['expiresAt', 'reason']} />
       <p>{t(`${kind}s.override.removeText`)}</p>
       <EndNotes override={override} body={null} />
