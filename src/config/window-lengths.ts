@@ -27,6 +27,12 @@ export function windowsOf({ windows, baselines }: Named): Candidate[] {
   })
 }
 
+/** The same for the readable part of a file; `null` if `quota.windows`, or the baselines that name the windows, have problems. */
+export function readWindowsOf(quota: Named): Candidate[] | null {
+  const isRead = 'windows' in quota && (quota.windows !== undefined || quota.baselines !== undefined)
+  return isRead ? windowsOf(quota) : null
+}
+
 function lengthOf(length: number | Calendar): Omit<Candidate, 'name'> {
   return typeof length === 'number' ? { ms: length } : { ms: LONGEST_SECONDS[length.unit] * 1000, calendar: length }
 }

@@ -5,12 +5,12 @@ import { isLoopback } from '../addresses.ts'
 import type { ParsedAlert, PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import { strangeKeys } from '../schema/alerts.ts'
-import { windowsOf } from '../window-lengths.ts'
+import { readWindowsOf } from '../window-lengths.ts'
 import { unknownName } from './quota.ts'
 
 /** Alerts must have different names, and name existing windows. */
 export function checkAlerts({ alerts, quota, names }: PartialConfig): Finding[] {
-  const windows = 'windows' in quota ? windowsOf(quota).map(({ name }) => name) : null
+  const windows = readWindowsOf(quota)?.map(({ name }) => name) ?? null
   const categories = quota.baselines === undefined ? names.categories : [...quota.baselines.personal.keys()]
   return alerts.flatMap((alert, i) => {
     const path = ['alerts', i]

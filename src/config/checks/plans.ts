@@ -2,7 +2,7 @@ import { didYouMean } from '../../lib/suggest.ts'
 import type { PlanLimits } from '../../quota/limit-layers.ts'
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
-import { windowsOf } from '../window-lengths.ts'
+import { readWindowsOf } from '../window-lengths.ts'
 import { unknownName } from './quota.ts'
 
 const PATH = ['quota', 'plans']
@@ -17,7 +17,7 @@ export function checkPlans({ quota, auth, names }: PartialConfig): Finding[] {
   const { anonymous } = auth
   if (anonymous?.plan != null) findings.push(...unknownPlan(anonymous.plan, names.plans, ['auth', 'anonymous', 'plan']))
   if (plans === undefined) return findings
-  const windows = 'windows' in quota ? windowsOf(quota).map(({ name }) => name) : null
+  const windows = readWindowsOf(quota)?.map(({ name }) => name) ?? null
   const categories = baselines === undefined ? names.categories : [...baselines.personal.keys()]
   if (categories === null) return findings
   for (const [plan, limits] of plans) findings.push(...checkNames(plan, limits, categories, windows))

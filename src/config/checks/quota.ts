@@ -9,7 +9,7 @@ import type { Finding, Path } from '../problems.ts'
 import { quote } from '../problems.ts'
 import { MAX_WINDOW, MIN_WINDOW } from '../schema/quota.ts'
 import { parseDuration } from '../units.ts'
-import { type Candidate, windowsOf } from '../window-lengths.ts'
+import { type Candidate, readWindowsOf } from '../window-lengths.ts'
 
 /** Windows, categories and limits must fit together. @param lineOf the line of a path, `null` if the file lacks it */
 export function checkQuota(
@@ -22,7 +22,7 @@ export function checkQuota(
     return [{ path: ['quota'], key: 'windows', message }]
   }
   // Unknown names are only searched for if all windows are readable, because an invalid window is not unknown.
-  const windows = 'windows' in quota ? windowsOf(quota) : null
+  const windows = readWindowsOf(quota)
   const findings = [...(windows === null ? [] : checkWindows(windows, quota)), ...checkAdaptive(quota.adaptive)]
   if (mode === 'custom' && 'custom' in quota && custom === undefined) {
     findings.push({
