@@ -81,7 +81,7 @@ interface Rules {
   readonly permit: (call: Call, route: Route) => Promise<Call | AdminResponse>
 }
 
-/** The listener for operators, with probes, metrics, the JSON API and the dashboard. The gateway does not lead to it. */
+/** The listener for operators, with probes, metrics, the JSON API and the dashboard. It can never be reached through the gateway. */
 export function createAdmin(options: AdminOptions): Admin {
   const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
   const { login = new Login({ credentials, now }) } = options

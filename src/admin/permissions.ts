@@ -121,7 +121,7 @@ export function refusedTo(
   )
 }
 
-/** The call as it is allowed. @throws StoreError */
+/** The call, as far as its caller may make it, or the refusal. @throws StoreError */
 export async function permitted(call: Call, operation: Operation & Pick<Route, 'guard'>, desk: Desk): Promise<Judged> {
   const { identity } = call
   const organisation = identity === null ? null : ledBy(identity.role)

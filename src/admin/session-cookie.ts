@@ -87,7 +87,7 @@ export function keptIn(header: string | undefined, secure: boolean): string | nu
   return first === undefined || another !== undefined ? null : first
 }
 
-/** With TLS no other name counts, because a page of a sibling domain can set the plain cookie for another person. */
+/** With TLS no other name counts, because a page of a sibling domain can set the plain cookie, and so sign this browser in as somebody else. */
 function nameOfSignIn(secure: boolean): string {
   return secure ? SECURE_ADMIN_SIGN_IN : ADMIN_SIGN_IN
 }

@@ -54,7 +54,7 @@ function dearestOf(category: string, { priced }: Costs): Full['tooDear'] {
   return all.reduce<Full['tooDear']>((most, each) => (most !== null && most.cost >= each.cost ? most : each), null)
 }
 
-/** How many users were refused by their own limits and by global ones, and how many organisations had members refused. */
+/** How many users were refused by their own limits and by global ones, and how many organisations refused members by theirs. */
 export function whoIsRefused(recent: readonly Episode[]): Pick<StatusResponse, 'users' | 'organisations' | 'global'> {
   const of = (scope: Episode['scope'], who: 'user' | 'organisation'): number =>
     new Set(recent.filter((each) => each.scope === scope).map((each) => each[who])).size

@@ -223,7 +223,7 @@ export function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: st
   return remembered((address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
 }
 
-/** The parts of the configuration that depend on requests. */
+/** The inputs of requests that the configuration names. */
 function configuredOf({ auth, upstream, routes, unmatched }: Config): Configured {
   const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
   const meters = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? metersIn(rule) : []))

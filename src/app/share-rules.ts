@@ -43,7 +43,7 @@ function boundsOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareR
       strangers: most(edge.maxConnections, shares.connections.strangers),
     },
     in_flight: { total: null, address: null, network: null, user: edge.maxInFlightPerUser, strangers: null },
-    // Until they are identified all of these are strangers.
+    // Until they are identified all of these are strangers, and then none of them is.
     credentials: { ...bounds(edge.maxInFlight, shares.requests), user: null, strangers: null },
     requests: bounds(edge.maxInFlight, shares.requests),
     bodies: bounds(edge.maxInFlight, shares.bodies),

@@ -33,7 +33,7 @@ export interface AuthOptions {
     readonly max: number
     /**
      * The longest time for which a credential is remembered, in milliseconds. Each is remembered for three quarters of it or more.
-     * A JWT is forgotten at its `exp`, and an access key after a quarter of a second.
+     * A JWT is forgotten at its `exp`, and an access key after at most a quarter of a second.
      */
     readonly ttlMs: number
   }
@@ -76,7 +76,7 @@ export interface Authenticator {
   close(next?: Pick<Authenticator, 'fetched'>): void
 }
 
-/** A revocation is in force within 2 seconds, because known access keys have an age too, and a tunnel asks every 0.4 s. */
+/** A revocation is in force within 2 seconds. Besides this time, known access keys have an age, and a tunnel asks every 0.4 s. */
 const GATEWAY_TOKEN_MS = 250
 
 /** The usual text before a credential. */

@@ -1,6 +1,6 @@
 /** Makes claims ready for forwarding. lib/json-path.ts says what a path means. */
 
-/** Up to 16 digits every integer differs from its neighbours, in every JSON reader. */
+/** A longer integer may be the same as its neighbours in some JSON reader. So may some of 16 digits, which are looked at besides. */
 const INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/
 
 /**

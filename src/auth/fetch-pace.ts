@@ -2,8 +2,8 @@
  * How often an issuer is asked for its keys. Anybody can make up a token that seems to need new keys, so tokens do not decide.
  *
  * - Without keys, once in two seconds, because every credential of the issuer waits.
- * - With keys, three times at once, and then once every ten seconds. So a rotation is noticed at once, or ten seconds later if somebody has
- *   used the fetches up.
+ * - With keys, three times at once, and then once every ten seconds. So a rotation is noticed at once, even just
+ *   after another fetch, or at most ten seconds later if somebody has used the fetches up.
  * - After a failed fetch, five seconds later at the earliest, because the next three would fail too.
  */
 export interface FetchPace {

@@ -13,7 +13,10 @@ import {
   type VerifyingKey,
 } from './key-set.ts'
 
-/** While fetches fail, and none is further apart than this, requests use the present keys without waiting. */
+/**
+ * While fetches fail, and none is further apart than this, requests use the present keys without waiting, because a fetch may take 5 seconds
+ * to fail. In milliseconds.
+ */
 const KNOWN_DOWN = 60_000
 /**
  * How many requests may wait for one fetch; others are refused at once. Waiting requests are not verified yet, so they
@@ -220,7 +223,7 @@ class FetchedKeySet implements KeySource {
         () => {
           if (this.#unkept === fetched) this.#unkept = null
         },
-        () => {}, // The script is tried again when the store is back (`prepare`).
+        () => {}, // Tried again when the store is back (`prepare`).
       )
   }
 

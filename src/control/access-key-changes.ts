@@ -21,7 +21,7 @@ export function creationOf(record: AccessKeyRecord): AccessKeyCreation {
 }
 
 /**
- * Creates an access key in place of another one, which stays valid until `endsAt` (milliseconds since the epoch), or until its own end
+ * The change that creates an access key in place of another one, which stays valid until `endsAt` (milliseconds since the epoch), or until its own end
  * if that is earlier.
  */
 export function rotationOf(record: AccessKeyRecord, old: AccessKeyRecord, endsAt: number): AccessKeyCreation {
@@ -30,7 +30,7 @@ export function rotationOf(record: AccessKeyRecord, old: AccessKeyRecord, endsAt
   return { ...creation, replaced, to: { ...creation.to, replaces: { id: old.id, expiresAt: replaced.expiresAt } } }
 }
 
-/** Revokes an access key. If its record cannot be read, a readable record without a user replaces it. */
+/** The change that revokes an access key. If its record cannot be read, a readable record without a user replaces it. */
 export function revocationOf({ id, hash, record }: FoundAccessKey, now: number): AccessKeyChange {
   const known = record ?? { id, hash, user: '', name: '', createdAt: now, expiresAt: null }
   const { user, name } = known
@@ -38,7 +38,7 @@ export function revocationOf({ id, hash, record }: FoundAccessKey, now: number):
 }
 
 /**
- * Revokes all valid access keys of a user. There is one change for each MOST_REVOKED of them, so usually one.
+ * The changes that revoke all access keys of a user that are not revoked yet, one for each MOST_REVOKED of them, so usually one.
  * @param all access keys of all users
  */
 export function revocationsOf(user: string, all: readonly AccessKeyRecord[], now: number): AccessKeysRevoked[] {
@@ -55,7 +55,7 @@ export function openingOf({ id, user, name }: AccessKeyRecord): AccessKeyOpened 
   return { kind: 'token_opened', id, records: [], to: { user, name } }
 }
 
-/** Takes over access keys, in one change for each MOST_REVOKED of them. */
+/** The changes that take over access keys, one for each MOST_REVOKED of them. */
 export function importsOf(records: readonly AccessKeyRecord[]): AccessKeysImported[] {
   return Array.from({ length: Math.ceil(records.length / MOST_REVOKED) }, (_, i) => {
     const some = records.slice(i * MOST_REVOKED, (i + 1) * MOST_REVOKED)

@@ -39,7 +39,7 @@ export interface ChangeFollower {
 }
 
 /**
- * If it throws, it is called again without these entries.
+ * If it throws, its next call comes without these entries.
  * @param entries the changes since the last call, oldest first; `null` if they are unknown
  * @param askedAt when the store was asked, by `now` of the follower
  * @throws StoreError

@@ -6,8 +6,9 @@ import type { Guard } from './state.ts'
  * decides whether the change stays:
  * - a caller counts for at most a tenth of the requests of all others, however many it sends
  * - of the refusals that take a change back, the share of one caller is at most a fifth; with less than nine callers it is that
- *   of one of half of them, and at most a half Each process weighs its own requests. Both bounds hold for the sum over all
- *   processes too.
+ *   of one of half of them, and at most a half
+ *
+ * Each process weighs its own requests. Both bounds hold for the sum over all processes too.
  */
 export interface GuardCounts {
   /** Weighed, so these are no whole numbers. */

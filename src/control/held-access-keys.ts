@@ -44,7 +44,7 @@ export interface AccessKeysOptions {
   readonly now?: () => number
 }
 
-/** How old the held keys may be, in milliseconds. With the time for which a credential is remembered it is below 2 s. */
+/** How old the held keys may be, in milliseconds. With the quarter of a second for which a key is remembered it is below 2 s, also for a tunnel. */
 const FRESH_MS = 1200
 /** The shortest time between two questions that unknown keys cause. */
 const PAUSE_MS = 100

@@ -180,7 +180,7 @@ function withoutSame({ permanent, layers }: Stack, { leaves }: StackLayer, at: n
   return { permanent, layers: rest.filter((layer) => layer.leaves.length > 0) }
 }
 
-/** For an override without end and reason, which may differ. */
+/** Compares overrides without their ends and reasons, which may differ. */
 function sameValue(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b)) return sameJson(a, b)
   return sameJson({ ...a, reason: '', expiresAt: null }, { ...b, reason: '', expiresAt: null })

@@ -201,7 +201,7 @@ function overrideOf(read: Read, { file, stored }: OverrideFileOptions): Line | P
   return Array.isArray(override) ? override : ({ kind, id, override } as Line)
 }
 
-/** @param read the caller says that a line has ended. Such a line is ignored */
+/** @param read accepts an override that has ended, because the caller lists such lines */
 function oneOf<T extends UserOverride | OrganisationOverride>(
   fields: Json,
   stored: Versioned<Packed<T>> | undefined,

@@ -400,7 +400,7 @@ export class ClientConnection implements ClientPeer {
     return true
   }
 
-  /** The part that the upstream has received stays charged, because the upstream may have acted on it. */
+  /** A request stays charged if the upstream has received a part of it, because the upstream may have acted on it. */
   #tooSlow(request: IncomingRequest): void {
     this.#context.observe({ type: 'bad_connection', code: 'slow_upload', status: 0 })
     this.#cut(request, slowBody())

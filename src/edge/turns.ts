@@ -15,7 +15,7 @@ const MAX_READ = 1024 * 1024
 const MAX_BESIDE_CONNECTIONS = 4
 /** How many waiting ones of strangers. With four, the last of fifty users behind 990 connections waited 1.04 s, with two 0.82 s. */
 const MAX_LATE_OF_STRANGERS = 2
-/** How many requests of preferred strangers. If 5,000 addresses come at once, the last one waits for 157 turns. */
+/** How many requests of preferred strangers. If 5,000 addresses come at once, as many as strangers have connections, the last one waits for 157 turns. */
 const MAX_FIRST_OF_STRANGERS = 32
 /** The shortest times for which an address counts as one that began something recently, and as one with an accepted credential, in milliseconds. */
 const [BEGUN_LATELY_MS, ACCEPTED_LATELY_MS] = [5000, 300_000]

@@ -216,7 +216,7 @@ function withPort(authority: string, port = ''): string {
   return isWanted && /^(?:[^:]+|\[.*\])$/.test(authority) ? `${authority}:${port}` : authority
 }
 
-/** A proxy may forward what a client wrote, so nothing in the path may end it early or lead back. */
+/** A proxy may forward what a client wrote, so nothing in the path may end it within a cookie, a Refresh or a list, and no segment may lead back. */
 function prefixOf(path = ''): string {
   if (path === '') return ''
   return /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~%!$&()*+=:@-]+)+\/?$/.test(path) ? path.replace(/\/$/, '') : ''

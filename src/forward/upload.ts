@@ -33,7 +33,7 @@ export class Upload {
   #done = false
 
   /**
-   * @param req nobody else may keep the data of its `data` events, because it is overwritten
+   * @param req nobody else may keep the data of its `data` events, because its memory is freed
    * @param onProgress is called whenever something was sent to the upstream or accepted by it
    */
   constructor(req: IncomingMessage, connection: BodyConnection, onProgress: () => void) {

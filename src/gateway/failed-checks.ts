@@ -26,7 +26,7 @@ const AT_ONCE = 2000
 const A_SECOND = 500
 /** What an IPv6 /48 may spend, as a multiple of what one of its addresses may. */
 const NETWORK = 1.5
-/** If there are more addresses, the oldest one is forgotten, and may spend as much as a new one. */
+/** If there are more accounts, the one that was used longest ago is forgotten, and may spend as much as a new one. */
 const MOST_ACCOUNTS = 10_000
 
 const UNBOUNDED: Reservation = { take: () => true, end: () => {} }
@@ -74,7 +74,7 @@ export function createFailedChecks(now: () => number = () => performance.now()):
   return { reservation }
 }
 
-/** The account of an address or an IPv6 /48. What is left and what is reserved together never exceed AT_ONCE. */
+/** The account of an address or an IPv6 /48. What is left and what is reserved together never exceed AT_ONCE times its scale. */
 class Account {
   readonly key: string
   readonly #scale: number

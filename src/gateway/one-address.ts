@@ -10,7 +10,7 @@ export interface OneAddress {
   suspect(): string | null
 }
 
-/** The shortest period, in milliseconds. A service with few requests needs longer. */
+/** The shortest and the longest period, in milliseconds. A service with few requests needs longer to show anything. */
 const PERIOD_MS = 20_000
 const LONGEST_MS = 300_000
 /** A period needs more requests than this to mean anything. At three a second they take half a minute. */

@@ -43,7 +43,7 @@ function kindOf(res: Exchange['res']): 'tunnels' | 'requests' {
   return res === null ? 'tunnels' : 'requests'
 }
 
-/** In bytes of target, cookies, credential, and `TEXT_BYTES` for each name and value. Usual heads are shorter. */
+/** In bytes of target, cookies, credential, and `TEXT_BYTES` for each name and value. Usual heads are shorter. Many fields make a long head by themselves. */
 const LONG_HEAD = 2048
 /** How many of these bytes count as a tenth of a millisecond: 1000 heads of 8 KiB at once, and then 250 a second. */
 const BYTES_A_TENTH = 4096
@@ -121,7 +121,7 @@ function referencePage({ req, rules }: Exchange, { matched: path }: Target): Sto
   return answered(response)
 }
 
-/** `GET /me/quota` needs a credential and is never charged. */
+/** `GET /me/quota` identifies its caller and is never charged. */
 async function status(exchange: Exchange): Promise<Stop> {
   const caller = await callerOf(exchange, exchange.rules.callers.anonymousStatus)
   if (caller instanceof Stop) return caller
@@ -143,7 +143,7 @@ async function status(exchange: Exchange): Promise<Stop> {
   }
 }
 
-/** `GET /me/usage` needs a credential and is never charged. A client that reads it slowly holds no place meanwhile. */
+/** `GET /me/usage` identifies its caller and is never charged. A client that reads it slowly holds no place meanwhile. */
 async function usage(exchange: Exchange, { query }: Target): Promise<Stop> {
   const { rules, holder, req } = exchange
   const caller = await callerOf(exchange, rules.callers.anonymousStatus)
@@ -394,7 +394,7 @@ async function awaited<T extends Buffer | null>(
   body: () => Promise<T | Denial>,
 ): Promise<T | Stop> {
   const { req, rules, holder, route } = exchange
-  // Nearly no GET has a body, and here nothing is charged for it, so it is not read and waits for no place.
+  // Nearly no GET has a body, and nothing is charged for it here, so the request keeps its place while its body is read.
   if (route?.tariff === null && req.method === 'GET') return body().then(resultOf, leftEarly)
   const tooMany = stopIf(holder.take('bodies', rules.shares), req)
   if (tooMany !== null) return tooMany

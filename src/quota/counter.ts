@@ -76,7 +76,7 @@ export interface Emptied {
 }
 
 /**
- * Empties windows of a counter. With `all` it empties every other window too, except the books, and `used` names those by their seconds. A
+ * Empties windows of a counter. With `all` it empties every other window too, except the books. `used` names these other windows by their seconds. A
  * refund names a run by its start, so no later run may start at the same moment. A run that started at `now` or later becomes a run that is
  * one millisecond old. It keeps that start if it is emptied again at `now`. One case is not covered: if a charge comes between two calls in
  * one millisecond, a refund of an earlier charge may reach a later run.

@@ -93,7 +93,7 @@ export class Memberships {
     })
   }
 
-  /** Notes known users whose charges are accepted, or refused, since their organisation may refuse their first charge. */
+  /** Notes verified users whose charges are accepted or refused, because a limit of their organisation may refuse even the first charge. */
   readonly observer: Observer = (seen) => {
     if (seen.type === 'settled' && DECIDED.has(seen.kind) && seen.isVerified && this.#namesMatter())
       this.note(seen.caller)

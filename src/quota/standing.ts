@@ -35,7 +35,7 @@ export interface Block extends Limit {
   readonly scope: ScopeName
   readonly category: string
   readonly used: number
-  /** When the run ends, in milliseconds since the epoch, or earlier with the limit. Infinite if the limit is below the cost. */
+  /** When the run ends, in milliseconds since the epoch; infinite if the limit is below the cost. The limit may end before. */
   readonly until: number
 }
 

@@ -200,7 +200,7 @@ async function yesterdayUnder(
   return { from: iso(from), to: iso(to), complete, scanned, rows }
 }
 
-/** Categories and windows are those of the file, which only the domain knows. The schema checks the rest. */
+/** Categories and windows are those of the file, which only the domain knows. The schema behind this check is only a net. */
 function readPatch(desk: Desk, { settings }: ControlState, body: unknown) {
   const problems = problemsOf(body, desk.setup().quota, settings.value)
   if (problems.length > 0) return { problems }

@@ -39,7 +39,7 @@ export function mended(head: string, lenient: ReadonlySet<Leniency>): Mended {
 }
 
 const CONTROLS = /[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]/g
-/** Fields that decide where a response ends, or what happens to its connection, are never repaired. */
+/** In fields that decide where a response ends, or what happens to its connection, no control character is replaced. */
 const FRAMING = /^(?:content-length|transfer-encoding|connection|keep-alive)[\t ]*:/i
 
 /**

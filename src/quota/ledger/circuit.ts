@@ -95,7 +95,7 @@ export class Circuit {
     return renewed
   }
 
-  /** Whether the store is out. If this process was held up before it asked, the store was not silent. */
+  /** Why the store is out now; `null` if it is not. */
   reason(): StoreFailure | null {
     if (this.#state.name !== 'out') return null
     return (this.#options.sender.lastFailure ?? this.#state.error).reason

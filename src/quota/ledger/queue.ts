@@ -76,7 +76,7 @@ export class Queue {
     return this.#queued.splice(0)
   }
 
-  /** Whether a caller waits for the batch under way, which may hold only refunds, debts, or the question of the circuit. */
+  /** Whether a caller waits for the batch under way. True without charges, since refunds and debts must go out though nobody waits. */
   isBatchWanted(): boolean {
     return this.#sent.length === 0 || this.#sent.some(isWaiting)
   }

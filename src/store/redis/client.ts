@@ -103,7 +103,7 @@ function optionsOf(deadlineMs: number) {
     disconnectTimeout: deadlineMs,
     retryStrategy: reconnectDelay,
     reconnectOnError: onceASecond((error) => error.message.includes('READONLY')),
-    // Otherwise each connection names its library by CLIENT SETINFO, which a user without that right finds in ACL LOG.
+    // Otherwise each connection names its library by CLIENT SETINFO, and adds an entry to ACL LOG if its user has no right to that.
     disableClientInfo: true,
     scripts: SCRIPTS,
     lazyConnect: true,

@@ -21,7 +21,8 @@ export function connectToPrimary(options: ConnectOptions): RedisClient {
   for (const sentinel of sentinels) {
     sentinel.follow((message) => {
       if (message?.split(' ', 1)[0] !== parsed.name) return
-      // While it asks a sentinel there is no connection to leave, and ioredis 6.0 would end for good. So it leaves after connecting.
+      // While it asks a sentinel there is no connection to leave, and ioredis 6.0 would end for good.
+      // The sentinel may still name the old primary, so it leaves after connecting.
       if (isAsking(redis)) redis.off('connect', leave).once('connect', leave)
       else leave()
     })

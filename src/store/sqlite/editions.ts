@@ -14,7 +14,7 @@ export interface Editions {
    * Removes the staged edition, and puts it in force if it is complete.
    * @param count how many overrides must be staged
    * @param version of the change that puts it in force; `null` to discard it
-   * @returns whether it was complete
+   * @returns whether it was put in force
    */
   use(staged: string, count: number, version: number | null): boolean
   /** The edition that a change has replaced; `null` if it is no longer kept. */
