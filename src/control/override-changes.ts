@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sameJson } from '../lib/json.ts'
 import { inSlices } from '../lib/slices.ts'
+import { breath } from '../lib/steps.ts'
 import type {
   AllOverrides,
   AuditEntry,
@@ -229,7 +230,7 @@ export async function stageChanges(
       signal?.throwIfAborted()
       await store.stageOverrides(staged, some, whose)
       // The embedded store makes each step synchronously.
-      await new Promise((resolve) => setImmediate(resolve))
+      await breath()
     }
   }
   const { added, changed, removed } = counts

@@ -1,16 +1,7 @@
+import { breath } from './steps.ts'
+
 /** Runs tasks one after the other, in the order of the calls. */
 export type InTurn = <T>(task: () => Promise<T>) => Promise<T>
-
-/** The same with the event loop free behind each task, for what is long. */
-export function oneAtATimeWithRest(): InTurn {
-  const inTurn = oneAtATime()
-  return (task) =>
-    inTurn(async () => {
-      const result = await task()
-      await new Promise((resolve) => setImmediate(resolve))
-      return result
-    })
-}
 
 export function oneAtATime(): InTurn {
   let last: Promise<unknown> = Promise.resolve()
@@ -19,6 +10,17 @@ export function oneAtATime(): InTurn {
     last = result.catch(() => {})
     return result
   }
+}
+
+/** The same with the event loop free behind each task, for what is long. */
+export function oneAtATimeWithRest(): InTurn {
+  const inTurn = oneAtATime()
+  return (task) =>
+    inTurn(async () => {
+      const result = await task()
+      await breath()
+      return result
+    })
 }
 
 /** Work of which there is one at a time: whoever asks while it is under way gets what comes of that. */

@@ -1,3 +1,5 @@
+import { breath } from './steps.ts'
+
 /** How long work may block the event loop before others have their turn, in milliseconds. */
 const SLICE_MS = 5
 
@@ -13,7 +15,7 @@ export function inSlices(sliceMs = SLICE_MS): Slices {
   return {
     isOver: () => performance.now() - began > sliceMs,
     async next() {
-      await new Promise((resolve) => setImmediate(resolve))
+      await breath()
       began = performance.now()
     },
   }

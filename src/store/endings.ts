@@ -40,8 +40,12 @@ export interface Ending {
 export interface Endings {
   /** The name of the list in the report of an unreadable record. */
   placeOf(list: EndingList): string
-  /** The texts in the order of the ids, `null` for a missing entry, and the time of the store. */
-  read(
+  /** The text of an entry; `null` if it is missing. What stands in its place is a text too, which no parser accepts. */
+  look(list: EndingList, id: string): Promise<string | null>
+  /** The texts in the order of the ids, `null` for a missing entry. */
+  read(list: EndingList, ids: readonly string[]): Promise<readonly (string | null)[]>
+  /** The same with the time of the store, for which a cluster without free memory refuses the reading. */
+  readAt(
     list: EndingList,
     ids: readonly string[],
   ): Promise<{ readonly at: number; readonly texts: readonly (string | null)[] }>
@@ -72,9 +76,9 @@ export function firstIn(text: string): number | null {
 const MOST_READS = 256
 
 /** Reads the records of the lists that are copied, each by itself. */
-export function endingRecords({ placeOf, read }: Pick<Endings, 'placeOf' | 'read'>, records: Records) {
+export function endingRecords({ placeOf, look }: Pick<Endings, 'placeOf' | 'look'>, records: Records) {
   const list = <T>(list: EndingList, kind: RecordKind, parse: (text: string) => T | null): RecordList<string, T> =>
-    records.list({ kind, list: placeOf(list), parse, look: async (id) => (await read(list, [id])).texts[0] })
+    records.list({ kind, list: placeOf(list), parse, look: (id) => look(list, id) })
   return {
     known: list('known', 'known_user', firstIn),
     member: list('member', 'membership', (text) => membershipOf(JSON.parse(text))),
@@ -88,14 +92,17 @@ export function endingLists(
 ): KnownUserStore & MembershipStore & SessionStore & HandoverStore & KeySetStore {
   const { known, member, named } = endingRecords(endings, records)
 
+  function parsed<T>(of: RecordList<string, T>, ids: readonly string[], texts: readonly (string | null)[]) {
+    return texts.map((text, i) => (text === null ? null : of.read(ids[i] ?? '', text)))
+  }
+
   async function readAll<T>(list: EndingList, of: RecordList<string, T>, ids: readonly string[]) {
-    const { at, texts } = ids.length === 0 ? { at: 0, texts: [] } : await endings.read(list, ids)
-    return { at, all: texts.map((text, i) => (text === null ? null : of.read(ids[i] ?? '', text))) }
+    return ids.length === 0 ? [] : parsed(of, ids, await endings.read(list, ids))
   }
 
   async function agesOf(users: readonly string[]): Promise<(number | null)[]> {
-    const { at, all } = await readAll('known', known, users)
-    return all.map((first) => (first === null ? null : Math.max(0, at - first)))
+    const { at, texts } = await endings.readAt('known', users)
+    return parsed(known, users, texts).map((first) => (first === null ? null : Math.max(0, at - first)))
   }
 
   return {
@@ -111,11 +118,11 @@ export function endingLists(
       )
       if (payers.length > 0) await endings.put([...ofUsers, ...ofOrganisations], rememberMs)
     },
-    readMemberships: async (users) => (await readAll('member', member, users)).all,
-    readNamed: async (organisations) => (await readAll('named', named, organisations)).all,
+    readMemberships: (users) => readAll('member', member, users),
+    readNamed: (organisations) => readAll('named', named, organisations),
 
     endSession: (id, forMs) => endings.put([['ended-session', id, '1']], forMs),
-    isSessionEnded: async (id) => (await endings.read('ended-session', [id])).texts[0] !== null,
+    isSessionEnded: async (id) => (await endings.look('ended-session', id)) !== null,
 
     putHandover: (id, sealed, forMs) => endings.put([['handover', id, sealed]], forMs),
     takeHandover: (id) => endings.take('handover', id),

@@ -41,6 +41,13 @@ export function keySetStoreSuite(open: () => Promise<KeySetStoreUnderTest>): voi
     expect((await store.readKeySet('a'))?.text).toBe('{"keys":["newer"]}')
   })
 
+  it('replaces one that ends later than possible, which was kept while the clock was ahead', async () => {
+    const { store } = under
+    await store.keepKeySet('a', '{"keys":["of the future"]}', -3_600_000)
+    await store.keepKeySet('a', '{"keys":["new"]}', 0)
+    expect((await store.readKeySet('a'))?.text).toBe('{"keys":["new"]}')
+  })
+
   it('forgets one a day after the issuer sent it', async () => {
     const { store } = under
     await store.keepKeySet('a', '{"keys":[]}', 0)

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { revocationOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { AccessKeyRecord, FoundAccessKey } from '../../src/control/access-key-store.ts'
+import { forgettingOf } from '../../src/control/forgetting.ts'
 import { bucketStart, NOTHING } from '../../src/failures/histogram.ts'
 import type { RecordKind, UnreadableRecord } from '../../src/observe/observation.ts'
 import { copyStore } from '../../src/store/copy.ts'
@@ -137,6 +138,10 @@ async function inFile(): Promise<Place & { readonly file: string }> {
       )
       run(`INSERT OR REPLACE INTO endings VALUES ('member', 'zz', x'00', ?)`, start * 2)
       run(`INSERT OR REPLACE INTO endings VALUES ('known', 'zz', ?, ?)`, `${value}!`, start * 2)
+      // Also with ends that are no times.
+      run(`INSERT OR REPLACE INTO endings VALUES ('member', 'zy', ?, ?)`, value, huge)
+      run(`INSERT OR REPLACE INTO endings VALUES ('known', 'zy', '1 2', 'soon')`)
+      run(`UPDATE endings SET text = x'00' WHERE list = 'claim'`)
     },
     spoilKey: async ({ hash }, value) => run('UPDATE tokens SET created_at = ? WHERE hash = ?', `${value}!`, hash),
     close: async () => admin.close(),
@@ -179,8 +184,8 @@ async function readings(store: Store) {
     refusals: (await store.readRefusals({}, { cursor: null, limit: 9 })).episodes,
     alerts: (await store.readAlerts(['near'], 9))[0]?.events.map(({ id }) => id),
     former: (await store.listAlerts()).map(({ alert, target }) => [alert, target]),
-    memberships: await store.readMemberships(['zz', 'alice']),
-    known: [await store.knownFor('zz'), typeof (await store.knownFor('alice'))],
+    memberships: await store.readMemberships(['zz', 'zy', 'alice']),
+    known: [await store.knownFor('zz'), await store.knownFor('zy'), typeof (await store.knownFor('alice'))],
     guard: await store.readGuard('g'),
   }
 }
@@ -260,10 +265,12 @@ describe.each([
       await use(store, 2)
       expect((await store.readRefusals({}, { cursor: null, limit: 9 })).episodes).toMatchObject([{ count: 2 }])
       await store.addTally({ ...NOTHING, total: 4 })
-      expect(await store.noteUsers(['alice', 'zz'], 60_000)).toEqual([expect.any(Number), 0])
+      expect(await store.noteUsers(['alice', 'zz', 'zy'], 60_000)).toEqual([expect.any(Number), 0, 0])
       const wanted = [{ alert: 'near', most: 9 }]
       expect((await store.takeAlerts(wanted, 60_000)).map(({ happening }) => happening.alert)).toEqual(['near'])
       expect(await store.takeAlerts(wanted, 60_000)).toEqual([])
+      const raised = await store.raiseAlerts([eventOf(reachedBy('alice')), eventOf(reachedBy('dora'))])
+      expect(raised[1]).toBe('stored')
     },
   )
 
@@ -380,7 +387,8 @@ describe('a key in Redis that holds another type', () => {
   )
 
   it('a key in Redis that holds another type spoils nothing else that is written', async () => {
-    for (const name of ['refusals', `series:route:${start}`, 'alert:due:near', 'settings', 'known:alice']) {
+    const others = ['settings', 'known:alice', 'ended-session:s1']
+    for (const name of ['refusals', `series:route:${start}`, 'alert:due:near', ...others]) {
       await put(name)
     }
     const { store } = place
@@ -395,7 +403,21 @@ describe('a key in Redis that holds another type', () => {
     const wanted = ['near', 'far'].map((alert) => ({ alert, most: 9 }))
     expect((await store.takeAlerts(wanted, 60_000)).map(({ alert }) => alert)).toEqual(['far'])
     expect(await store.noteUsers(['alice', 'bob'], 60_000)).toEqual([0, 0])
+    // Rather one session too many has ended.
+    expect([await store.isSessionEnded('s1'), await store.isSessionEnded('s2')]).toEqual([true, false])
   })
+})
+
+it('a user who is forgotten takes no record of others along that cannot be read', async () => {
+  const place = await inRedis()
+  const admin = new Redis(server.url)
+  const overrides = `{records-${opened}}:overrides`
+  await admin.hset(overrides, 'zz', '5 ')
+  await place.store.change(forgettingOf('alice'), ANN, null)
+  expect(await admin.hget(overrides, 'zz')).toBe('5 ')
+  admin.disconnect()
+  await place.close()
+  await place.store.close()
 })
 
 it('a copy leaves out what cannot be read, and reports it', async () => {

@@ -1,14 +1,17 @@
-import type { Endings } from '../endings.ts'
-import { reading, readingAt, run, transaction } from './calls.ts'
+import type { EndingList, Endings } from '../endings.ts'
+import { call, lookedUp, reading, readingAt, run, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
 /** Each entry has a key, which expires by itself. */
 export function redisEndings(redis: RedisClient, keys: Keys): Endings {
+  const namesOf = (list: EndingList, ids: readonly string[]) => ids.map((id) => keys.ending(list, id))
   return {
     placeOf: (list) => keys.ending(list, ''),
-    async read(list, ids) {
-      const names = ids.map((id) => keys.ending(list, id))
+    look: (list, id) => lookedUp(() => redis.get(keys.ending(list, id))),
+    read: (list, ids) => call(() => redis.mget(namesOf(list, ids))),
+    async readAt(list, ids) {
+      const names = namesOf(list, ids)
       const [at, texts] = await readingAt<[(string | null)[]]>(redis, (commands) => commands.mget(names))
       return { at, texts }
     },
@@ -29,20 +32,14 @@ export function redisEndings(redis: RedisClient, keys: Keys): Endings {
         }
       })
     },
-    async putLater(list, id, text, forMs) {
-      await run(redis, 'putLater', [keys.ending(list, id)], [text, forMs])
+    async putLater(list, id, text, forMs, mostMs) {
+      await run(redis, 'putLater', [keys.ending(list, id)], [text, forMs, mostMs])
     },
     async take(list, id) {
       const key = keys.ending(list, id)
       const [text] = await transaction<[string | null, number]>(redis, (multi) => multi.get(key).del(key))
       return text
     },
-    noteTimes: (list, ids, forMs) =>
-      run(
-        redis,
-        'noteTimes',
-        ids.map((id) => keys.ending(list, id)),
-        [forMs],
-      ),
+    noteTimes: (list, ids, forMs) => run(redis, 'noteTimes', namesOf(list, ids), [forMs]),
   }
 }

@@ -31,7 +31,7 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
   const versionedLeft: LeftOf = (list, id, text) => {
     const json = text.indexOf(' ') + 1
     const left = plainLeft(list, id, text.slice(json))
-    return left && text.slice(0, json) + left
+    return left === null ? null : text.slice(0, json) + left
   }
 
   /** A record is deleted whatever it has become, because records never change their owner. @returns the deleted fields with their texts */

@@ -134,7 +134,7 @@ function forgetDone(file: SqliteFile, alert: string): void {
 
 /** `null` for a claim that has expired, or is not there. */
 function claimIn(row: ReturnType<ReturnType<typeof endingRows>['find']>, now: number) {
-  if (row === undefined || row.ends <= now) return null
+  if (row === undefined || !(row.ends > now)) return null
   const [run = 0, threshold = 0] = row.text.split(' ').map(Number)
   return { run, threshold }
 }

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { isTime } from '../../lib/shape.ts'
 import type { Observer } from '../../observe/observation.ts'
 import { type Counter, endsAt } from '../../quota/counter.ts'
 import { KEEP_EPISODES_MS } from '../../usage/episodes.ts'
@@ -126,7 +127,7 @@ function rowLists(file: SqliteFile, records: Records, now: number) {
       list(name, `SELECT id, text, ends FROM endings WHERE list = '${name}' AND ends > ?`, [now], (rows) =>
         rows
           .map(({ id, text, ends }) => ({ id: nameOf(id), text: String(text), ends: Number(ends) }))
-          .filter(({ id, text }) => remembered[name].read(id, text) !== null),
+          .filter(({ id, text, ends }) => isTime(ends) && remembered[name].read(id, text) !== null),
       ),
     ),
     list('counted', 'SELECT 1 FROM counted WHERE EXISTS (SELECT 1 FROM counters) LIMIT 1', [], () => [

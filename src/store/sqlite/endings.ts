@@ -1,6 +1,7 @@
 import { type Onces, oncesOf, type Remembered } from '../../quota/once.ts'
 import { type Ending, type EndingList, type Endings, firstIn, timesOf } from '../endings.ts'
 import { attempt, type SqliteFile } from './database.ts'
+import type { Row } from './rows.ts'
 
 /** Further lists of the table. In Redis the scripts keep them themselves. */
 type OwnList =
@@ -15,8 +16,11 @@ type OwnList =
 export function endingRows(file: SqliteFile) {
   return {
     /** Finds expired entries too, until they are swept. */
-    find: (list: EndingList | OwnList, id: string) =>
-      file.first<Omit<Ending, 'id'>>('SELECT text, ends FROM endings WHERE list = ? AND id = ?', list, id),
+    find(list: EndingList | OwnList, id: string): Omit<Ending, 'id'> | undefined {
+      const row = file.first<Row>('SELECT text, ends FROM endings WHERE list = ? AND id = ?', list, id)
+      // Somebody else may have written values of other types.
+      return row && { text: String(row.text), ends: Number(row.ends) }
+    },
     /** @param text `null` deletes the entry */
     put(list: EndingList | OwnList, id: string, text: string | null, ends: number): void {
       if (text === null) file.run('DELETE FROM endings WHERE list = ? AND id = ?', list, id)
@@ -30,7 +34,7 @@ export function sqliteEndings(file: SqliteFile, clock: () => number): Endings {
 
   function lasting(list: EndingList, id: string, now: number) {
     const row = rows.find(list, id)
-    return row !== undefined && row.ends > now ? { text: String(row.text), leftMs: row.ends - now } : null
+    return row !== undefined && row.ends > now ? { text: row.text, leftMs: row.ends - now } : null
   }
 
   function putLaterNow(list: EndingList, id: string, text: string, forMs: number, mostMs: number): void {
@@ -54,7 +58,11 @@ export function sqliteEndings(file: SqliteFile, clock: () => number): Endings {
 
   return {
     placeOf: (list) => `endings ${list}`,
-    read: (list, ids) =>
+    look: (list, id) => attempt(() => lasting(list, id, clock())?.text ?? null),
+    async read(list, ids) {
+      return (await this.readAt(list, ids)).texts
+    },
+    readAt: (list, ids) =>
       attempt(() => {
         const at = clock()
         return { at, texts: ids.map((id) => lasting(list, id, at)?.text ?? null) }

@@ -118,7 +118,7 @@ describe('the circuit', () => {
   )
 
   it('an open circuit asks the store in pauses that grow and differ from replica to replica', async () => {
-    const _open = await openCircuit('not_applied', { random: () => 0 })
+    await openCircuit('not_applied', { random: () => 0 })
     const hasty = store.calls.length
     await sleep(1000)
     // With the shortest pauses that chance gives: at most 100 ms each once they have grown.

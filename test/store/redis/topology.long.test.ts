@@ -207,6 +207,25 @@ it('the rights that docs/stores.md names for a cluster suffice, and Redis denies
   }
 })
 
+it('the Redis store on a cluster without free memory still knows which sessions have ended, and whom credentials named', async () => {
+  const node = await startNode()
+  try {
+    await node.client.cluster('ADDSLOTSRANGE', 0, 16_383)
+    while (!String(await node.client.cluster('INFO')).includes('cluster_state:ok')) await sleep(50)
+    const { store, close } = await open(`redis+cluster://127.0.0.1:${node.port}`)
+    await store.endSession('s1', 60_000)
+    await store.noteMemberships([{ user: 'alice', plan: 'pro', organisation: 'acme' }], 60_000)
+    await node.client.config('SET', 'maxmemory', '1')
+    expect([await store.isSessionEnded('s1'), await store.isSessionEnded('s2')]).toEqual([true, false])
+    expect(await store.readMemberships(['alice'])).toMatchObject([{ plan: 'pro' }])
+    expect(await store.readNamed(['acme'])).toMatchObject([{ plan: 'pro' }])
+    await close()
+  } finally {
+    node.client.disconnect()
+    await node.stop()
+  }
+})
+
 it('the Redis store on a cluster is asked at the node that has its keys, and warns of what it finds there', async () => {
   const more = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']
   const [ours, other] = [await startNode({ more }), await startNode({ more })]
