@@ -138,7 +138,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   'services/sync/': { files: SERVICE, libraries: SERVER },
   // The only place where the gateway and the services meet.
   'services/demo/': { files: [...APP, 'cli/', ...SERVICES] },
-  // They run in a browser. When a window blocks, what a mode or a factor makes of a limit, how a limit is written, what of the settings lies over what, and what a spreadsheet runs, is said once, for all.
+  // They run in a browser. These files of the domain are shared with the gateway, so that each rule is written once: when a window
+  // blocks, what a mode makes of a limit, how a limit is written, which settings lie over others, and what a spreadsheet runs.
   'dashboard/': {
     files: [
       'contract/api.ts',

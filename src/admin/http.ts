@@ -149,7 +149,10 @@ export const NO_CONTENT: AdminResponse = Object.freeze({ status: 204 })
 /** The type of a body without a type of its own. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** On every response. Nothing here is a page, so nothing may run, be framed or be kept. By the last one the page knows that it was not somebody in between who responded. */
+/**
+ * On every response. Nothing here is a page, so nothing may run, be framed or be kept. The dashboard recognises our responses by the last field,
+ * so that it does not take the response of a proxy for one.
+ */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',

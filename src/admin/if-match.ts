@@ -4,7 +4,7 @@ import type { FieldProblem, Headers, Route } from './http.ts'
 
 export interface IfMatch {
   /**
-   * Whether the condition allows to change a version; `null` if there is nothing yet. Nothing has the version "0", and
+   * Whether the condition allows a change of a version; `null` if there is nothing yet. Nothing has the version "0", and
    * `*` does not match it.
    */
   lets(version: number | null): boolean

@@ -15,7 +15,7 @@ export class BadBody extends Error {
   }
 }
 
-/** The body is compressed. RFC 9110 section 8.4 allows to refuse it, and 12.5.3 lets the response say what is accepted. */
+/** The body is compressed. RFC 9110 section 8.4 allows refusing it, and 12.5.3 lets the response say what is accepted. */
 export class CodedBody extends Error {}
 
 /** Fastify skips this before JSON. */

@@ -65,7 +65,7 @@ export interface AdminOptions extends ProbeOptions, DeskOptions, Omit<SignInOpti
 export interface Admin {
   /** @throws Error if the address is not available */
   listen(): Promise<{ url: string }>
-  /** For a caller who listens himself. @returns the server, ready for connections */
+  /** For a caller that opens the port itself. @returns the server, ready for connections */
   ready(): Promise<Server>
   /** Closes idle connections at once, and gives requests under way up to 2 seconds. */
   close(): Promise<void>

@@ -19,12 +19,12 @@ export interface PatchReach {
 
 const LIMITS = new Set(['baselines', 'custom', 'plans'])
 
-/** @throws StoreError, or the reason of the signal */
+/** @param signal stops the search for users. Default never @throws StoreError, or the reason of the signal */
 export async function reachOfPatch(
   desk: Desk,
   state: ControlState,
   patch: QuotaPatchLike,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<PatchReach> {
   const { quota, exempt } = desk.setup()
   const { factor } = desk.adaptive()
@@ -37,7 +37,7 @@ export async function reachOfPatch(
     payersOf: (users) => desk.payersOf(users),
     overridden: state.overrides.keys(),
     exempt,
-    signal,
+    ...(signal && { signal }),
     now,
     next,
     policies: [createPolicy(now, factor, overrides), createPolicy(next, factor, overrides)],

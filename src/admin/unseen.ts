@@ -66,6 +66,7 @@ function hasUsed(history: OwnerHistory): boolean {
 
 /** A limit of 0 refuses even the first request, and nothing else is kept of it. */
 async function withoutRefused(store: SeenStore, scope: HistoryScope, unseen: Set<string>, shadow: boolean) {
+  if (unseen.size === 0) return
   const [only] = unseen
   const filter = unseen.size > 1 ? { shadow } : { shadow, [scope === 'personal' ? 'user' : 'organisation']: only }
   for await (const episodes of episodePages(store, filter)) {

@@ -46,7 +46,7 @@ export function openGatewayListener({ current, ...parts }: GatewayListenerOption
     ...parts,
     ...bounds(config),
     listen: config.listen,
-    limits: madeOnce(current, connectionLimits),
+    limits: limitsNow(current, connectionLimits),
   })
 }
 
@@ -79,7 +79,7 @@ export function openDecisionsListener({
     }),
     // A header field contains the target of the original request.
     maxHeaderSize: config.edge.maxHeaderSize + config.edge.maxUrl + OWN_FIELDS,
-    limits: madeOnce(current, (runtime) => ({
+    limits: limitsNow(current, (runtime) => ({
       ...connectionLimits(runtime),
       isProxy: () => true,
       readsProxyProtocol: false,
@@ -106,7 +106,7 @@ function bounds(config: Config) {
 }
 
 /** Remembered for each configuration, because they are needed twice for a request. */
-function madeOnce(current: () => Runtime, make: (runtime: Runtime) => ConnectionLimits): () => ConnectionLimits {
+function limitsNow(current: () => Runtime, make: (runtime: Runtime) => ConnectionLimits): () => ConnectionLimits {
   const limitsOf = onceForEach(make)
   return () => limitsOf(current())
 }

@@ -10,5 +10,7 @@ export async function deskOf({ config }: Loaded, store: Store): Promise<Desk> {
   const setup = setupOf(config)
   const factor = adaptive({ ...(await store.readTallies()), options: config.quota.adaptive })
   const control = createChangeFollower({ store, observe: () => {} })
+  // Questions about users begin with the state of the store, which nothing else has read in a command.
+  await control.fresh()
   return new Desk({ store, control, setup: () => setup, adaptive: () => factor, lacksStore: () => false })
 }

@@ -180,7 +180,7 @@ async function warn(
   const state = await desk.control.fresh()
   const changes = planChanges(wanted, permanentIn(stackOf(SETTINGS, storedOf(state).settings.value)), merge)
   const patch = patchOf(changes)
-  const reach = await reachOfPatch(desk, state, patch, new AbortController().signal)
+  const reach = await reachOfPatch(desk, state, patch)
   for (const { path, why } of reach.unfollowed) {
     console.error(`${file}: ${path}: warning: nobody follows this value: ${why}`)
   }

@@ -344,7 +344,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
   'AlertNotice.source': 'The alert that was raised, as `/tollgate/alerts/NAME`.',
   'AlertNotice.subject':
     'The scope, and after a colon the name of whose window it is if there is one, for example `personal:alice`.',
-  'AlertNotice.share': 'The share that was reached when the event was raised.',
+  'AlertNotice.share': 'The exact share when the event was raised, for example 0.83.',
   standing: 'Whether the quota refuses the user now, and by which window.',
   start: 'When the run, the half hour or the day begins.',
   startedAt: 'When the window began, in UTC; null if the window is not running.',

@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { unseenAmong } from '../../src/admin/unseen.ts'
+import { mintToken } from '../../src/control/access-key-record.ts'
 import type { Charge } from '../../src/quota/charge.ts'
 import type { Store } from '../../src/store/store.ts'
+import { keepAccessKey } from '../control/keep-access-key.ts'
 import { closedAtEnd } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { storeOver } from '../store/over.ts'
@@ -36,6 +39,19 @@ describe.each(['sqlite', 'redis'] as const)('a name that may be misspelt over %s
   }
   const ALL = [true, true, true, true]
   const NONE = [false, false, false, false]
+
+  test(`a user with an access key over ${kind} is known without a look at what others were refused`, async () => {
+    await keepAccessKey(store, mintToken({ user: 'kay', name: 'phone', expiresAt: null }, Date.now()).record)
+    let reads = 0
+    const readRefusals: Store['readRefusals'] = (...asked) => {
+      reads++
+      return store.readRefusals(...asked)
+    }
+    expect([...(await unseenAmong({ ...store, readRefusals }, 'personal', ['kay']))]).toEqual([])
+    expect(reads).toBe(0)
+    expect([...(await unseenAmong({ ...store, readRefusals }, 'personal', ['kya']))]).toEqual(['kya'])
+    expect(reads).toBeGreaterThan(0)
+  })
 
   let sequence = 0
   async function charge(who: Pick<Charge, 'user' | 'organisation'>): Promise<void> {

@@ -24,6 +24,13 @@ beforeAll(async () => {
   const charges = [{ user: 'alice', organisation: null, category: 'read', cost: 119, limits }]
   await store.settle({ instance: 'test', sequence: 1, refunds: [], charges })
   await store.change({ kind: 'settings', to: { global: { multiplier: 2 } } }, { who: 'test', why: null }, null)
+  const theirs = { limits: { read: { '1h': 1 } }, reason: 'r', expiresAt: null }
+  await store.noteMemberships([{ user: 'omar', plan: null, organisation: 'acme' }], 3_600_000)
+  await store.change(
+    { kind: 'organisation_override', organisation: 'acme', to: theirs },
+    { who: 'test', why: null },
+    null,
+  )
   await store.close()
 })
 
@@ -47,6 +54,12 @@ test('tollgate explain says the verdict first, then why, then every number with 
   )
   expect(second).toMatch(/^ {3}Personal {2}5h /)
   expect(third).toMatch(/^ {3}Global {4}1h {2}119 of 2400 used .* baseline 1200 \(.*\), multiplier x 2$/)
+})
+
+test('tollgate explain knows the organisation of a user, which only an override makes matter', async () => {
+  const { stdout } = await explain('--user', 'omar', '--method', 'post', '--path', '/v1/user/music')
+  expect(stdout).toMatch(/^REFUSE {3}POST \/v1\/user\/music of omar\n/)
+  expect(stdout).toMatch(/^! {2}Organisation {2}1h {2}0 of 1 used /m)
 })
 
 test('tollgate explain prints the response of the API with --json', async () => {

@@ -1,5 +1,5 @@
 import { type AlertScope, kindOf } from '../../alerts/alert-kinds.ts'
-import { SCOPE_NAMES, type ScopeName } from '../../quota/charged-scopes.ts'
+import type { ScopeName } from '../../quota/charged-scopes.ts'
 import { type LimitTable, UNLIMITED } from '../../quota/limit-layers.ts'
 import { isLoopback } from '../addresses.ts'
 import type { ParsedAlert, PartialConfig } from '../partial.ts'
@@ -83,7 +83,7 @@ function checkScope({ scope, category, window }: ParsedAlert, quota: PartialConf
 }
 
 function isOfWindows(scope: AlertScope): scope is ScopeName {
-  return (SCOPE_NAMES as readonly AlertScope[]).includes(scope)
+  return kindOf(scope).hasWindow
 }
 
 const NOTHING_LIMITS: Readonly<Record<ScopeName, (window: string, category: string) => string>> = {
