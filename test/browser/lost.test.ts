@@ -44,6 +44,23 @@ async function loseResponse(page: Page, method: string, url: string, meanwhile =
   })
 }
 
+test('a proxy that drops unknown fields from a 304 does not make the connection seem lost', async () => {
+  // Short responses are always whole.
+  for (const user of ['xenia', 'yusuf', 'zoe']) for (let i = 0; i < 3; i++) await ask(app.url, user)
+  const { page, close } = await openSignedIn(browser, app.admin, '#/refusals')
+  let dropped = 0
+  await page.route('**/api/**', async (route) => {
+    const response = await route.fetch()
+    if (response.status() === 304) dropped++
+    const { 'x-tollgate-listener': _, ...headers } = response.headers()
+    await route.fulfill(response.status() === 304 ? { status: 304, headers } : { response })
+  })
+  await expect.poll(() => dropped, { timeout: 60_000 }).toBeGreaterThan(1)
+  expect(await page.getByText('The connection to the gateway is lost').count()).toBe(0)
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await close()
+})
+
 test.each([
   [401, 'text/html', '<h1>Sign in at the proxy</h1>'],
   [403, 'application/json', '{"message":"Forbidden"}'],
