@@ -24,7 +24,7 @@ createRoot(root).render(
   </StrictMode>,
 )
 
-/** All elements are made in it, so that each of them has its words anew in another language. */
+/** The whole page. It creates all elements, so a change of the language draws each of them again. */
 function Page() {
   const spoken = useSyncExternalStore(onLanguage, () => language)
   useEffect(() => {

@@ -188,6 +188,20 @@ test.each(['#/errors?range=7d', '#/limits', '#/users/bob?part=override'])(
   },
 )
 
+test('a page whose Chinese could not be loaded stays English as a whole, and is Chinese when that is chosen again', async () => {
+  const { page, close, errors } = await stage.open('#/overview', { language: 'en-US', width: WIDE })
+  await page.route('**/zh-*.js', (route) => route.abort(), { times: 1 })
+  await page.getByRole('button', { name: /\(admin\)/ }).click()
+  await page.locator('.dropdown select').first().selectOption('zh')
+  await expect.poll(() => errors.splice(0).length, SOON).toBeGreaterThan(0)
+  expect(await page.evaluate('document.documentElement.lang')).toBe('en')
+  await page.evaluate(`localStorage.setItem('tollgate.language', 'zh')`)
+  await page.reload()
+  await page.getByRole('heading', { level: 1, name: '概览' }).waitFor()
+  expect(await page.evaluate('document.documentElement.lang')).toBe('zh-CN')
+  await close()
+})
+
 test('what was typed stays when another language is chosen', async () => {
   const { page, close } = await stage.open('#/users/bob?part=override', { language: 'en-US', width: WIDE })
   await page.getByLabel('Reason').fill('a trial')

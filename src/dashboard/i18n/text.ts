@@ -21,16 +21,22 @@ export let language: Language = 'en'
 let words = ENGLISH
 const watchers = new Set<() => void>()
 
-/** Calls the watcher as soon as there are the words of another language. @returns what ends that */
+/** Calls the watcher after each change of the language. @returns a function that stops it */
 export function onLanguage(watcher: () => void): () => void {
   watchers.add(watcher)
   return () => watchers.delete(watcher)
 }
 
-/** Over when the page is in a language; if the words of it cannot be loaded, they stay English. */
+/** The language that was asked for last. */
+let asked: Language = 'en'
+
+/** Resolves when the page has its texts. If Chinese cannot be loaded, the page stays English. */
 export async function speak(next: Language): Promise<void> {
-  words = next === 'zh' ? await chinese() : ENGLISH
-  language = next
+  asked = next
+  const loaded = next === 'zh' ? await chinese() : ENGLISH
+  if (asked !== next) return
+  words = loaded
+  language = loaded === ENGLISH ? 'en' : next
   for (const watcher of watchers) watcher()
 }
 

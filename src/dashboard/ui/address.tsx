@@ -67,7 +67,7 @@ function follow(watcher: () => void): () => void {
 
 type Changes = Readonly<Record<string, string | null>>
 
-/** What is looked for on this page, kept in the address: so it is there again after a reload, behind Back, and for whom the address is sent to. */
+/** What is searched for on this page. It is in the address, so it survives a reload and Back, and a sent link contains it. */
 export function useFields(): Fields {
   return usePlace().fields
 }

@@ -5,7 +5,7 @@ import type { TextKey } from '../i18n/en.ts'
 import { t } from '../i18n/text.ts'
 import { Note } from './small.tsx'
 
-/** Codes for which the page has its own text. The list keeps these texts from being taken for unused ones. */
+/** Codes of the API for which the page has its own text, which would otherwise seem to be unused. */
 const CODES = [
   ...(['unauthorized', 'too_many_attempts', 'no_admin_token', 'forbidden', 'sign_in_failed', 'no_role'] as const),
   ...(['provider_unavailable', 'version_conflict', 'conflict', 'changed_since', 'not_found'] as const),
