@@ -123,7 +123,7 @@ export function useOperatorsPoll<T>(path: string | null, everyMs: number): Polle
 
 const QUOTA_EVERY_MS = 10_000
 
-/** The settings in force and what the file says; `null` as long as nobody knows, and for a lead. */
-export function useQuota(): QuotaResponse | null {
-  return useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
+/** The settings in force and what the file says; `null` as long as nobody knows, and for a lead. @param everyMs default 10 s */
+export function useQuota(everyMs = QUOTA_EVERY_MS): QuotaResponse | null {
+  return useOperatorsPoll<QuotaResponse>('/api/quota', everyMs).data
 }

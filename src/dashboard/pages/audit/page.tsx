@@ -33,7 +33,7 @@ export function AuditPage() {
   const asked = { who, what: filters.what, about, from, to: to ?? '' }
   const hasFilter = Object.values(asked).some((each) => each !== '')
   const poll = usePoll<AuditResponse>(`/api/audit?${queryOf({ ...asked, before, limit: String(A_PAGE) })}`, EVERY_MS)
-  const file = useQuota()?.file ?? null
+  const file = useQuota(60_000)?.file ?? null
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const [done, setDone] = useState<Done | null>(null)
   // The undo may be on a previous page, or not match the filter.

@@ -93,7 +93,7 @@ const CHOICES_EVERY_MS = 60_000
 /** Who, by which limit, where and when. */
 function RefusalFilters({ wish }: { readonly wish: RefusalWish }) {
   const { query, user, organisation, scope, category, route, shadow } = wish
-  const quota = useQuota()
+  const quota = useQuota(60_000)
   const routes = useOperatorsPoll<RoutesResponse>('/api/routes', CHOICES_EVERY_MS).data
   const rules = (routes?.routes ?? []).filter((rule) => !rule.public).map(({ match }) => match)
   const none = t('refusals.any')
