@@ -75,25 +75,13 @@ test('the limit of a plan is lowered with a preview of whom it refuses first and
   expect(open.errors).toEqual([])
 })
 
-test('on a phone the fields of plans begin at one edge, and the list of users has the plan of each', async () => {
+test('on a phone the fields of plans begin at one edge', async () => {
   await ask(stage.app.url, 'alice')
   await show('#/limits', { width: 390, height: 844 })
   await free().waitFor()
   const fields = await page.locator('.limits .data-table td input').all()
   const edges = await Promise.all(fields.map(async (field) => Math.round((await field.boundingBox())?.x ?? 0)))
   expect([fields.length > 1, new Set(edges).size]).toEqual([true, 1])
-  await page.evaluate(`location.hash = '#/users'`)
-  const row = page.getByRole('row', { name: 'alice' })
-  await row.getByText('free', { exact: true }).waitFor()
-  // However long the words of the use are, they end before the plan begins.
-  const right = await page.evaluate(`(() => {
-    const cell = document.querySelector('tbody tr [data-column="use"]')
-    cell.append(' and some words more')
-    const range = document.createRange()
-    range.selectNodeContents(cell)
-    return Math.max(...[...range.getClientRects()].map((rect) => rect.right))
-  })()`)
-  expect(Number(right)).toBeLessThanOrEqual((await row.locator('[data-column="plan"]').boundingBox())?.x ?? 0)
 })
 
 test('a value that nobody follows is called so in the preview and after it was applied, with what goes before it', async () => {

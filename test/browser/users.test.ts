@@ -126,6 +126,26 @@ test('the list shows which window has no room also where nothing was used of it 
   }
 })
 
+test('on a phone the name of a user with three marks stays, and the marks end before the actions', async () => {
+  expect(await client('maximilian')).toEqual({ status: 200 })
+  const body = { read: { '1h': 4 }, bypassGlobal: true, reason: 'r' }
+  await stage.api('PUT', '/api/users/maximilian/override', body)
+  open = await stage.open('#/users?query=maximilian', { width: 390, height: 844 })
+  page = open.page
+  const row = page.getByRole('row', { name: 'maximilian' })
+  for (const mark of ['limit reached', 'override', 'bypasses global'])
+    await row.getByText(mark, { exact: true }).waitFor()
+  const boxOf = async (part: string) => (await row.locator(part).boundingBox()) ?? { x: 0, width: 0 }
+  const [name, state, actions] = [
+    await boxOf('th'),
+    await boxOf('[data-column="state"]'),
+    await boxOf('[data-column="actions"]'),
+  ]
+  expect(name.width).toBeGreaterThan(60)
+  expect(name.x + name.width).toBeLessThanOrEqual(state.x)
+  expect(state.x + state.width).toBeLessThanOrEqual(actions.x)
+})
+
 test('a reset asks why, empties the windows, and the user may go on', async () => {
   expect([await client('carol'), await client('carol')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await client('carol')).toEqual({ status: 429, limit: 10 })
