@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { NOW, type Running, startAdmin, TOKEN } from './running.ts'
 
 /** Previews look through all users: what they leave to others. */
@@ -26,14 +27,11 @@ beforeEach(async () => {
   pace = new Promise((resolve) => {
     go = resolve
   })
-  store = openSqliteStore({ file: ':memory:', clock: () => NOW })
+  store = closedAtEnd(openSqliteStore({ file: ':memory:', clock: () => NOW }))
   running = await startAdmin({ store, broken: { scanUsers }, observe: (seen) => observed.push(seen) })
   for (let i = 0; i < 300; i++) await running.spend(`user ${i}`, 'read', 1)
 })
-afterEach(async () => {
-  go()
-  await store.close()
-})
+afterEach(() => go())
 
 async function scanUsers(cursor: string | null) {
   steps.begun++

@@ -229,7 +229,7 @@ test.each([
 
 test('tollgate check takes the store of a gateway that runs', async () => {
   const path = join(folder, 'tollgate.db')
-  const _store = closedAtEnd(openSqliteStore({ file: path }))
+  closedAtEnd(openSqliteStore({ file: path }))
   expect(await check(`sqlite:${path}`)).toEqual([0, ''])
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
-import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
+import { spawnGateway } from '../e2e/process.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
@@ -12,7 +12,6 @@ import { freePort } from '../setup/redis.ts'
 
 let folder: string
 let upstream: Upstream
-let _gateway: GatewayProcess
 let metrics: ReturnType<typeof parseMetrics>
 beforeAll(async () => {
   folder = tempFolder()
@@ -25,7 +24,7 @@ beforeAll(async () => {
     `sqlite:${join(folder, 'quota.db')}`,
   )
   writeFileSync(file, withPorts(text, port, admin))
-  _gateway = await spawnGateway(file, `http://127.0.0.1:${port}/`)
+  await spawnGateway(file, `http://127.0.0.1:${port}/`)
   expect((await fetch(`http://127.0.0.1:${port}/`, { headers: bearer('alice') })).status).toBe(200)
   // Workers report once a second.
   await vi.waitFor(async () => {

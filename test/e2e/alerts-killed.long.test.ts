@@ -41,7 +41,7 @@ alerts:
     await expect.poll(() => receiver.seen.length, { timeout: 60_000 }).toBe(1)
     await killed.end('SIGKILL')
     isHolding = false
-    const _other = await startApp(text)
+    await startApp(text)
     await expect.poll(() => receiver.seen.length, { timeout: 120_000, interval: 100 }).toBe(2)
     const events = receiver.seen.map(({ headers, body }) =>
       new Webhook(SECRET).verify(body, headers as Record<string, string>),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { readJson } from '../faults/client.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { tempFolder } from '../setup/at-end.ts'
@@ -27,9 +27,6 @@ beforeEach(async () => {
     res.end()
   })
   receiver = await startUpstream()
-})
-afterEach(async () => {
-  await Promise.all([upstream.close(), receiver.close(), redis?.stop()])
 })
 
 const alertOf = (name: string, rest: string, path = '/hook') =>

@@ -1,13 +1,9 @@
 import { Redis } from 'ioredis'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { atEnd } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { startApp, startUpstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
-
-const running: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const stop of running.splice(0).reverse()) await stop()
-})
 
 it('a response that is cheaper than its reserve takes nothing from others, if Redis has forgotten the reserve, and the operator is told', async () => {
   const answers: (() => void)[] = []
@@ -15,11 +11,9 @@ it('a response that is cheaper than its reserve takes nothing from others, if Re
     if (url !== '/slow') return void res.end('ok')
     answers.push(() => res.setHeader('X-Tokens', '5').end())
   })
-  running.push(() => upstream.close())
   const server = await sharedRedis()
-  running.push(() => server.stop())
   const redis = new Redis(server.url)
-  running.push(async () => redis.disconnect())
+  atEnd(() => redis.disconnect())
   const app = await startApp(
     yaml(
       upstream.url,
@@ -31,7 +25,6 @@ routes:
       server.url,
     ),
   )
-  running.push(() => app.stop())
   const ask = (path: string, user: string) => fetch(app.url + path, { headers: bearer(user) })
   for (const user of ['bob', 'bob', 'carol']) await ask('/fast', user)
   const names = await redis.keys(`{${server.prefix}}*`)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { isCharged, tokensIn } from '../observe/settled.ts'
 import { startFaultProxy } from '../setup/fault-proxy.ts'
 import { sharedRedis } from '../setup/redis.ts'
@@ -31,20 +31,12 @@ interface Sent {
 }
 
 let upstream: Upstream
-const running: (() => Promise<void>)[] = []
 beforeEach(async () => {
   upstream = await startUpstream()
-  running.push(() => upstream.close())
-})
-afterEach(async () => {
-  for (const stop of running.splice(0).reverse()) await stop()
 })
 
-async function start(rules = RULES, store = 'sqlite::memory:'): Promise<RunningApp> {
-  const app = await startApp(yaml(upstream.url, rules, store))
-  running.push(() => app.stop())
-  return app
-}
+const start = (rules = RULES, store = 'sqlite::memory:'): Promise<RunningApp> =>
+  startApp(yaml(upstream.url, rules, store))
 
 function send(app: RunningApp, { key, user = 'alice', path = '/tickets', headers = {}, body = '{"n":1}' }: Sent = {}) {
   const named = key === undefined ? {} : { 'idempotency-key': key }
@@ -194,11 +186,10 @@ describe('a request that comes again with its key', () => {
   it('a request that comes again with its key is charged when it comes again, if the first one never reached the service', async () => {
     const app = await start()
     const { port } = new URL(upstream.url)
-    await running.shift()?.()
+    await upstream.close()
     expect((await send(app, { key: 'k' })).status).toBe(502)
     await expect.poll(() => used(app)).toBe(0)
     upstream = await startUpstream(undefined, Number(port))
-    running.unshift(() => upstream.close())
     const [first, again] = [await send(app, { key: 'k' }), await send(app, { key: 'k' })]
     expect([first.status, replay(first), replay(again), await used(app)]).toEqual([200, null, '1', COST])
   })
@@ -206,9 +197,8 @@ describe('a request that comes again with its key', () => {
   it('a request that comes again with its key is charged as long as one of its requests is, where the response decides what they cost', async () => {
     const rules = RULES.replace('idempotency: {}', 'idempotency: {}, settle: { status: { 5xx: 0 } }')
     const answers: ((status: number) => void)[] = []
-    await running.shift()?.()
+    await upstream.close()
     upstream = await startUpstream((_seen, res) => answers.push((status) => res.writeHead(status).end()))
-    running.unshift(() => upstream.close())
     const app = await start(rules)
     const answered = async (...statuses: number[]) => {
       const sent = statuses.map(() => send(app, { key: 'k', path: '/others' }))
@@ -233,9 +223,8 @@ describe('a request that comes again with its key', () => {
     let answers: ((tokens: number) => void)[]
     beforeEach(async () => {
       answers = []
-      await running.shift()?.()
+      await upstream.close()
       upstream = await startUpstream((_seen, res) => answers.push((tokens) => res.setHeader('X-Tokens', tokens).end()))
-      running.unshift(() => upstream.close())
     })
 
     async function says(app: RunningApp, tokens: number) {
@@ -249,7 +238,6 @@ describe('a request that comes again with its key', () => {
       'a request that comes again with its key where the response says what it cost is charged once for any number of repetitions, and as much as the dearest of them: %s',
       async (kind) => {
         const redis = kind === 'redis' ? await sharedRedis() : null
-        running.push(async () => redis?.stop())
         const store = redis === null ? '' : `store_options: { prefix: ${redis.prefix} }\n`
         const app = await start(store + SETTLED, redis?.url)
         const seen: (string | number | null)[][] = []
@@ -311,13 +299,12 @@ describe('a request that comes again with its key', () => {
     const app = await start()
     const { port } = new URL(upstream.url)
     expect((await send(app, { key: 'k' })).status).toBe(200)
-    await running.shift()?.()
+    await upstream.close()
     for (const _ of [1, 2, 3, 4]) {
       const response = await send(app, { key: 'k' })
       expect([response.status, replay(response)]).toEqual([502, '1'])
     }
     upstream = await startUpstream(undefined, Number(port))
-    running.unshift(() => upstream.close())
     const [first, second, third] = [
       await send(app, { key: 'k' }),
       await send(app, { key: 'k' }),
@@ -360,7 +347,6 @@ describe('on two gateways with one store', () => {
 
   it('many at once are charged once, also if the reply of the store is lost', async () => {
     const proxy = await startFaultProxy(Number(new URL(redis.url).port))
-    running.push(() => proxy.close())
     const more = `store_options: { prefix: ${redis.prefix}, deadline: 5s }${RULES.replace('replays: 2', 'replays: 100')}`
     const apps = [await start(more, redis.url), await start(more, redis.url.replace(/:\d+/, `:${proxy.port}`))] as const
     for (const key of ['a', 'b', 'c']) {

@@ -1,6 +1,5 @@
 import http from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { startPhp } from '../guides/php-fpm.ts'
 import { run } from '../routing/spellings.ts'
@@ -19,12 +18,7 @@ async function startExpress(): Promise<Answering> {
     const body = { sid: cookiesIn(req.headers.cookie ?? '').sid, api_key: Array.isArray(key) ? key[0] : key }
     res.end(JSON.stringify(body))
   })
-  await listening(server)
-  const stop = async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-  return { port: (server.address() as AddressInfo).port, stop }
+  return { port: await listening(server) }
 }
 
 const SCRIPT = `<?php
@@ -37,11 +31,7 @@ async function startPhpService(): Promise<Answering> {
   const fields = ['SCRIPT_FILENAME', 'REQUEST_METHOD $request_method', 'QUERY_STRING $query_string']
   const params = [`${fields[0]} ${php.root}/index.php`, ...fields.slice(1)].map((field) => `fastcgi_param ${field};`)
   const nginx = await startNginx(`location / { ${params.join(' ')} fastcgi_pass 127.0.0.1:${php.port}; }`)
-  const stop = async () => {
-    await nginx.stop()
-    await php.stop()
-  }
-  return { port: nginx.port, stop }
+  return { port: nginx.port }
 }
 
 const FILES = join(import.meta.dirname, 'services')

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { runs } from '../setup/runs.ts'
 import { type RunningApp, startApp } from './harness.ts'
 import { rawExchange, statusesIn } from './raw.ts'
@@ -16,7 +16,6 @@ const USER = `key:${createHash('sha256').update(REAL).digest('base64url')}`
 /** A service whose responses are `{"sid": …, "api_key": …}`, as it reads cookie and parameter of these names. */
 export interface Answering {
   readonly port: number
-  stop(): Promise<void>
 }
 
 function text(port: number, source: string): string {
@@ -107,9 +106,6 @@ function expectOneUser(start: () => Promise<Answering>): void {
   beforeAll(async () => {
     service = await start()
     app = await startApp(text(service.port, '{ cookie: sid }'))
-  })
-  afterAll(async () => {
-    await service.stop()
   })
 
   async function ask(target: string, cookie: string): Promise<{ status: number; read: Record<string, string> }> {

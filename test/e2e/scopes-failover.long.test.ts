@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Agent, fetch } from 'undici'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { type Counter, usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startWatched, type Watched } from '../faults/redis-groups.ts'
-import { tempFolder } from '../setup/at-end.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { PERSISTENT, startRedis } from '../setup/redis.ts'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -33,7 +33,7 @@ let folder: string
 let watched: Watched
 let upstream: Upstream
 let apps: RunningApp[]
-const dispatcher = new Agent({ connections: 200 })
+const dispatcher = closedAtEnd(new Agent({ connections: 200 }))
 
 beforeAll(async () => {
   folder = tempFolder()
@@ -55,10 +55,6 @@ quota:
   default_plan: team
 routes: [{ match: POST /spend, category: read, cost: ${COST} }]`
   apps = await Promise.all([0, 1, 2].map(() => startApp(text)))
-})
-afterAll(async () => {
-  await dispatcher.close()
-  await watched?.stop()
 })
 
 let turn = 0

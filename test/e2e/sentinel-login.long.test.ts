@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { startSentinel } from '../faults/redis-groups.ts'
+import { atEnd } from '../setup/at-end.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -17,13 +18,10 @@ beforeEach(async () => {
   primary = await startRedis()
   sentinel = await startSentinel(primary.port)
   admin = new Redis(sentinel.port, '127.0.0.1')
+  atEnd(() => admin.disconnect())
   await passwords('>first')
   upstream = await startUpstream()
   app = await startApp(configuration('first'))
-})
-afterEach(async () => {
-  admin?.disconnect()
-  await sentinel?.stop()
 })
 
 async function passwords(...rules: string[]): Promise<void> {

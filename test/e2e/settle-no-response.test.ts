@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { listening } from '../setup/listening.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { BOTH_WAYS, makeCertificates, upstreamUrl } from '../setup/ways.ts'
@@ -53,9 +53,6 @@ routes:
 ${certificates.listener(way)}`
     const upstream = `${certificates.upstream(way) || 'keep_alive: 4s'}, response_timeout: 500ms, max_header_size: 1KiB`
     app = await startApp(yaml(upstreamUrl(way, server), rest, shared?.url, upstream))
-  })
-  afterAll(async () => {
-    await (await redis)?.stop()
   })
 
   /** Sends a GET as the user whose name is `user`. */

@@ -34,11 +34,9 @@ beforeAll(() => {
 
 let folder: string
 let backend: Upstream
-let apps: RunningApp[]
 beforeEach(async () => {
   folder = tempFolder()
   backend = await startUpstream()
-  apps = []
   mount('v1', one)
 })
 
@@ -63,11 +61,7 @@ function config(rest = '', encrypted = true, upstream = backend.url): string {
   return encrypted ? `${text.replace('token: test-', `tls: ${pair()}, token: test-`)}\ntls: ${pair()}\n` : text
 }
 
-async function start(text = config()): Promise<RunningApp> {
-  const app = await startApp(text)
-  apps.push(app)
-  return app
-}
+const start = (text = config()): Promise<RunningApp> => startApp(text)
 
 interface Got {
   readonly status: number | undefined

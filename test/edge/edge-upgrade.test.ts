@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { isWebSocketHandshake } from '../../src/edge/head-rules.ts'
 import { readBehindUpgrade } from '../../src/node/ignored-upgrade.ts'
 import { startEdge, type TestEdge } from './edge-server.ts'
@@ -16,7 +16,6 @@ beforeAll(async () => {
   })
   eager = await startEdge({ shouldUpgradeCallback: () => true })
 })
-afterAll(() => Promise.all([edge.stop(), eager.stop()]))
 
 const HANDSHAKE: readonly (readonly [string, string])[] = [
   ['Host', 'example.org'],

@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { checkEdge } from '../../src/edge/head-rules.ts'
 import { NAMES, startEdge, type TestEdge } from './edge-server.ts'
 
@@ -10,7 +10,6 @@ beforeAll(async () => {
   edge = await startEdge()
   lenient = await startEdge({ insecureHTTPParser: true })
 })
-afterAll(() => Promise.all([edge.stop(), lenient.stop()]))
 
 const HEAD = 'GET /a HTTP/1.1\r\nHost: example.org\r\n'
 const POST = 'POST /a HTTP/1.1\r\nHost: example.org\r\n'

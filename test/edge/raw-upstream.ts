@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import net from 'node:net'
-import { atEnd } from '../setup/at-end.ts'
 import { listening } from '../setup/listening.ts'
 import { type Certificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
 
@@ -11,7 +10,6 @@ export interface RawUpstream {
   readonly lines: string[]
   /** All that arrived, in pieces, of all connections. */
   readonly received: string[]
-  close(): void
 }
 
 const PLAIN = WAYS[0] as Way
@@ -25,10 +23,7 @@ export async function startRawUpstream(
 ): Promise<RawUpstream> {
   const lines: string[] = []
   const received: string[] = []
-  const sockets = new Set<net.Socket>()
   const server = createServer(way, (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
     socket.on('error', () => {})
     let text = ''
     socket.on('data', (chunk) => {
@@ -46,15 +41,7 @@ export async function startRawUpstream(
     })
   })
   await listening(server)
-  return {
-    url: upstreamUrl(way, server),
-    lines,
-    received,
-    close: atEnd(() => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    }),
-  }
+  return { url: upstreamUrl(way, server), lines, received }
 }
 
 function responseTo(head: string): string {

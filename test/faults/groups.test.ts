@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { beforeAll, describe, expect } from 'vitest'
 import { fault } from './catalogue.ts'
 import { expectNothingCameLater, type Fault, runRow, startWorld, type World } from './matrix.ts'
 import { type Cluster, startCluster, startWatched, type Watched } from './redis-groups.ts'
@@ -14,9 +14,6 @@ describe('behind three sentinels', () => {
   beforeAll(async () => {
     watched = await startWatched()
     world = await startWorld({ rows: ['failover'], stores: [watched.url, watched.url], store: watched.url })
-  })
-  afterAll(async () => {
-    await watched?.stop()
   })
 
   fault('failover', () =>
@@ -45,9 +42,6 @@ describe('on a cluster of three', () => {
   beforeAll(async () => {
     cluster = await startCluster()
     world = await startWorld({ rows: IDS, stores: [cluster.url, cluster.url], store: cluster.url })
-  })
-  afterAll(async () => {
-    await cluster?.stop()
   })
 
   const ROWS = {

@@ -25,7 +25,6 @@ let redis: RedisServer
 let upstream: LoggingUpstream
 let toUpstream: FaultProxy
 let client: Client
-let gateways: Gateway[]
 let started = 0
 beforeEach(async () => {
   folder = tempFolder()
@@ -36,7 +35,6 @@ beforeEach(async () => {
   })
   toUpstream = await startFaultProxy(upstream.port)
   client = new Client()
-  gateways = []
 })
 afterEach(async () => {
   client.close()
@@ -68,7 +66,6 @@ async function start(store: string, more = '', as?: Gateway): Promise<Gateway> {
     config: config(store, more),
     ...(as && { url: as.url, admin: as.admin }),
   })
-  gateways.push(gateway)
   await untilReady(gateway)
   return gateway
 }
@@ -318,7 +315,6 @@ describe('a gateway whose store is not there when it starts', () => {
   fault('down_at_start', async () => {
     await redis.kill('SIGKILL')
     const gateway = await startGateway({ file: join(folder, 'early.yaml'), config: config(redis.url) })
-    gateways.push(gateway)
     expect(await gateway.readiness()).toMatch(/ the quota store does not answer$/)
     const refused = await Promise.all(Array.from({ length: 50 }, () => client.ask(gateway.url, 'c', 'alice')))
     for (const response of refused) expect(response).toMatchObject({ status: 503, error: 'store_unavailable' })

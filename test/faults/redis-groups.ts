@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
 import { freePort, PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
 
 /** A primary, a replica in step with it, and three sentinels of which two decide, as soon as they may. */
@@ -45,18 +45,18 @@ export async function startWatched(args: readonly string[] = []): Promise<Watche
       }
     },
     named: async () => Number(((await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'quota')) as string[])[1]),
-    stop: async () => {
+    stop: atEnd(async () => {
       asked.disconnect()
       for (const sentinel of sentinels) await sentinel.stop()
       await replica.stop()
       await primary.stop()
-    },
+    }),
   }
 }
 
 /** One that watches a primary as `quota`. */
 export async function startSentinel(primary: number): Promise<{ port: number; stop(): Promise<void> }> {
-  const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'tollgate-sentinel-'))]
+  const [port, folder] = [await freePort(), tempFolder()]
   const file = join(folder, 'sentinel.conf')
   const watch = [
     `monitor quota 127.0.0.1 ${primary} 2`,
@@ -72,11 +72,10 @@ export async function startSentinel(primary: number): Promise<{ port: number; st
   probe.disconnect()
   return {
     port,
-    stop: async () => {
+    stop: atEnd(async () => {
       child.kill('SIGKILL')
       await exited
-      await rm(folder, { recursive: true, force: true })
-    },
+    }),
   }
 }
 
@@ -142,12 +141,12 @@ export async function startCluster(): Promise<Cluster> {
     url: `redis+cluster://${nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(',')}`,
     ownerOf,
     moveSlotOf,
-    stop: async () => {
+    stop: atEnd(async () => {
       for (const { client, server } of nodes) {
         client.disconnect()
         await server.stop()
       }
-    },
+    }),
   }
 }
 

@@ -5,9 +5,11 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
+import { whenReady } from '../store/redis/ready.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
 import { commonConfig, type Gateway, startGateway, untilReady } from './gateway.ts'
@@ -277,8 +279,10 @@ async function expectBooks(category: string, asked: readonly Asked[]): Promise<v
 async function expectEach(asked: readonly Asked[]): Promise<void> {
   const mine = asked.filter((a) => a.category === LENIENT)
   const ids = expectForwarded(LENIENT, mine)
+  const store = closedAtEnd(openRedisStore({ url: redis.url, deadlineMs: 5000, observe: () => {} }))
+  await whenReady(store)
   async function wrong() {
-    const { all, each } = await usedByEach()
+    const { all, each } = await usedByEach(store)
     const strange = mine.flatMap((a) => {
       const tokens = each.get(a.user) ?? 0
       return isPossible(a, ids.has(a.id), tokens) ? [] : [{ ...a, headers: null, seen: ids.has(a.id), tokens }]
@@ -306,16 +310,7 @@ function isBeforeKill({ gateway, at }: Asked, forMs: number): boolean {
 }
 
 /** Tokens in the one-day window: of all, and of each user. */
-async function usedByEach(): Promise<{ all: number; each: Map<string, number> }> {
-  const store = closedAtEnd(openRedisStore({ url: redis.url, deadlineMs: 5000, observe: () => {} }))
-  await expect
-    .poll(() =>
-      store.ping().then(
-        () => true,
-        () => false,
-      ),
-    )
-    .toBe(true)
+async function usedByEach(store: Store): Promise<{ all: number; each: Map<string, number> }> {
   const each = new Map<string, number>()
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const { at, owners, next } = await store.scanUsers(cursor ?? null)

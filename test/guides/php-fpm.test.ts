@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { startNginx } from '../setup/nginx.ts'
 import type { SystemProxy } from '../setup/system-proxy.ts'
 import { addressOf, ask } from './ask.ts'
@@ -30,9 +30,6 @@ beforeAll(async () => {
   php = await startPhp(SCRIPT, 'assets/css')
   nginx = await startNginx(serverOfPage(php))
   guide = await startGuide('php-fpm', { upstream: nginx.port })
-})
-afterAll(async () => {
-  await php.stop()
 })
 
 /** The block of the page, with its addresses replaced. */

@@ -19,9 +19,15 @@ export function atEnd(end: () => unknown): () => Promise<void> {
   return endOnce
 }
 
-/** For `hold-responses.ts`, which every file of tests has. */
+/**
+ * For `hold-responses.ts`, which every file of tests has: so it runs behind the hooks of the file itself. What cannot be ended does not keep
+ * the rest from its end.
+ * @throws AggregateError of all that failed
+ */
 export async function endStarted(): Promise<void> {
-  for (const end of started.splice(0).reverse()) await end()
+  const failures: unknown[] = []
+  for (const end of started.splice(0).reverse()) await end().catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw new AggregateError(failures, `not ended: ${failures.join(', ')}`)
 }
 
 /** A folder that is gone behind the tests which it is made for. */

@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { NOTHING } from '../../../src/failures/histogram.ts'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Charge, Decision } from '../../../src/quota/charge.ts'
@@ -13,6 +10,7 @@ import type { Ledger } from '../../../src/quota/ledger/ledger-contract.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { keepAccessKey } from '../../control/keep-access-key.ts'
+import { atEnd, tempFolder } from '../../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../../setup/fault-proxy.ts'
 import { freePort, PERSISTENT, type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
@@ -32,24 +30,16 @@ const charge = (cost = 1, user = 'alice'): Charge => ({
   limits: LIMITS,
 })
 
-let folder: string
 let server: RedisServer
 let proxy: FaultProxy
 let admin: Redis
-/** Every acknowledged write is in the file, so that a killed server comes back with all of them. */
-const persistent = (port: number): Promise<RedisServer> => startRedis({ port, args: ['--dir', folder, ...PERSISTENT] })
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-faults-'))
-  server = await persistent(await freePort())
+  // Every acknowledged write is in the file, so that a killed server comes back with all of them.
+  server = await startRedis({ port: await freePort(), args: ['--dir', tempFolder(), ...PERSISTENT] })
   proxy = await startFaultProxy(server.port)
   admin = new Redis(server.url, { maxRetriesPerRequest: null }).on('error', () => {})
-})
-afterAll(async () => {
-  admin.disconnect()
-  await proxy.close()
-  await server.stop()
-  await rm(folder, { recursive: true, force: true })
+  atEnd(() => admin.disconnect())
 })
 
 let store: Store
