@@ -20,8 +20,8 @@ export interface AnnouncedOptions {
 }
 
 /**
- * Connections of load balancers that pass connections on, until their preface has come. The address alone decides who must send a
- * preface, because any client could send its first bytes.
+ * Holds the connections of load balancers until their preface has come. The address of the peer alone decides who must send a preface,
+ * because any client could begin with the same bytes.
  */
 export class AnnouncedClients {
   readonly #options: AnnouncedOptions
@@ -31,7 +31,7 @@ export class AnnouncedClients {
     this.#options = options
   }
 
-  /** @param go takes a connection with the client's address */
+  /** @param go is called with a connection that may be served, as soon as the connection has the client's address */
   take(socket: Socket, go: (socket: Socket) => void): void {
     const { isOn, announces } = this.#options
     if (!isOn()) {
@@ -39,7 +39,7 @@ export class AnnouncedClients {
       return
     }
     const { remoteAddress } = socket
-    // The connection is gone already, and its preface would be read as a request.
+    // The connection is gone already. If a load balancer opened it, its preface would be read as a request.
     if (remoteAddress === undefined) socket.destroy()
     else if (announces(remoteAddress)) this.#await(socket, go)
     else go(socket)
@@ -65,7 +65,7 @@ export class AnnouncedClients {
       end()
       socket.off('readable', read).off('end', leave).off('error', leave).off('close', end)
     }
-    // A load balancer that checks the port opens a connection and sends nothing.
+    // A load balancer that checks the port opens a connection and sends nothing, so its leaving is not reported.
     const leave = (): void => void socket.destroy()
     const read = (): void => {
       const piece: Buffer | null = socket.read()
@@ -80,7 +80,7 @@ export class AnnouncedClients {
       }
       nameClient(socket, preface.from)
       if (bytes.length > preface.length) socket.unshift(bytes.subarray(preface.length))
-      // After a tick the stream has noticed that nobody reads it, and is like a new one.
+      // After a tick the stream has noticed that nobody reads it, and is like a new stream.
       process.nextTick(go, socket)
     }
     socket.on('readable', read).on('end', leave).on('error', leave).on('close', end)
@@ -102,15 +102,15 @@ export class AnnouncedClients {
 }
 
 /**
- * From here on the connection has the announced address. If the load balancer announces nobody, it has none, because the load balancer's
- * own address would lend its trust to a client.
+ * Gives the connection the address that the load balancer announces. For a client without a name the connection then has no address,
+ * because with the load balancer's own address the client would be trusted. A connection of the load balancer itself keeps its address.
  */
 function nameClient(socket: Socket, from: Announced): void {
   if (from.kind === 'local') return
   Object.defineProperty(socket, 'remoteAddress', { value: from.kind === 'client' ? from.address : undefined })
 }
 
-/** Gives the connection within TLS the same address. */
+/** Gives the connection within TLS the announced address of the connection below it, if there is one. */
 export function nameAlike(socket: Socket, raw: Socket): void {
   const named = Object.getOwnPropertyDescriptor(raw, 'remoteAddress')
   if (named !== undefined) Object.defineProperty(socket, 'remoteAddress', named)

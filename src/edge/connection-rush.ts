@@ -1,6 +1,6 @@
 /** After this many consecutive turns of the event loop with a new connection, connections come in a rush. */
 const RUSH_TURNS = 128
-/** In a rush, for how many new connections of one household room is made within a second. */
+/** In a rush, room is made for this many new connections of one household within a second. */
 const MAX_ROOM = 8
 const SECOND_MS = 1000
 
@@ -8,18 +8,18 @@ const SECOND_MS = 1000
  * Decides whether connections come faster than they are accepted, and whose new connections may then close others.
  *
  * Each turn accepts one connection (see `takeTurn`), so in a rush every client waits for all connections before its own. Making room and
- * responding takes 113 µs for a connection (2026-11-29), and 53 µs if four of five are refused. Without this, addresses that reopened each
- * closed connection kept the kernel's queue full, and some of fifty users waited for a second until their client tried again.
+ * responding takes longer than refusing a connection. Without this bound, addresses that reopen each closed connection would keep the
+ * kernel's queue full, and the users whose connections find no room there would wait until their client tries again.
  *
- * | State | A connection comes | A turn ends without one |
+ * | State | A connection comes | A turn ends without a new connection |
  * |---|---|---|
- * | calm: fewer turns in a row had one | room is made | the next one is the first again |
+ * | calm: fewer than 128 turns in a row had a new connection | room is made | the count begins again |
  * | rush | room is made for 8 of its household in a second, the others are refused | calm |
  */
 export class ConnectionRush {
   #turns = 0
   #hasCome = false
-  /** By household, in the second that began at `#since`. */
+  /** For how many connections of each household room was made in the second that began at `#since`. */
   readonly #made = new Map<string, number>()
   #since = 0
 

@@ -29,13 +29,13 @@ import { isReadAtOnce } from './unseen.ts'
 
 /** What a connection reveals about its client. */
 export interface ClientPeer {
-  /** The address of the socket; empty if it is gone already. */
+  /** The address of the socket; empty if the socket is gone already. */
   readonly address: string
   /** The party to which the address belongs, see `peerOf`. */
   readonly peer: string
   /**
    * Whether a request probably comes from a user, because a credential was accepted on the connection before. A proxy's connection has
-   * many clients, so there a credential of the client's address counts.
+   * many clients, so there a credential counts that was recently accepted from the client's address.
    * @param address of the client; `null` if its proxy names nobody
    */
   isLikelyKnown(address: string | null): boolean
@@ -48,7 +48,7 @@ export interface ClientPeer {
 interface Incoming {
   readonly req: IncomingMessage
   readonly client: ClientPeer
-  /** The id in the response and in the log line, whoever writes them. */
+  /** The id of the request in its response and in its log line. */
   readonly requestId: string
   /** Why the request is denied before anything else; `null` if it is unambiguous. */
   readonly ambiguity: Denial | null
@@ -62,13 +62,12 @@ export interface IncomingRequest extends Incoming {
 /** A WebSocket handshake, or a request that is denied as one. It is the last on its connection. */
 export interface IncomingUpgrade extends Incoming {
   readonly socket: Duplex
-  /** The bytes after its head. */
+  /** The bytes that came after the head of the request. */
   readonly head: Buffer
 }
 
-/** Serves the requests that come. */
 export interface RequestHandler {
-  /** Serves one request. Its client is notified of the end, perhaps before this returns. Never throws. */
+  /** Serves one request, and calls `served` of its `client` at the end, perhaps before this returns. Never throws. */
   handle(request: IncomingRequest): void
   /** Serves one WebSocket handshake and its tunnel. Never throws. */
   handleUpgrade(upgrade: IncomingUpgrade): void
@@ -76,7 +75,7 @@ export interface RequestHandler {
   inFlight(): number
 }
 
-/** Limits that may change while a connection lives. They are asked for each request and upload. */
+/** Limits that may change while a connection lives. They are read again for each request and upload. */
 export interface ConnectionLimits {
   readonly shares: ShareRules
   /** Whether an address is a peer that stands for many clients, so that shares of one address do not apply to it. */
@@ -101,7 +100,7 @@ export interface ConnectionContext {
   /** The most bytes of a head, as the server was started. */
   readonly maxHeaderSize: number
   readonly uploads: UploadWatch
-  /** Is called if a body has come in so many pieces that others would wait for them. */
+  /** Is called if a body has come in so many pieces that other clients would wait for them. */
   readonly onFlood: (socket: Socket) => void
   /** Whether many addresses have sent such bodies recently. */
   readonly isFlooded: () => boolean
@@ -111,12 +110,12 @@ export interface ConnectionContext {
 
 /** How many requests of one connection may be under way; all but the first wait. Browsers and libraries pipeline few. */
 const MAX_PIPELINED = 32
-/** How long requests wait unread while the response before them has no head, in milliseconds. */
+/** How long a connection on which requests wait stays unread while its first response has no head, in milliseconds. */
 const TURN_MS = 1000
 /** How long a connection is not read after it has sent too much that is ignored, in milliseconds. */
 const REST_MS = 1000
 
-/** Why a connection is not read: others wait, a request waits for its turn, or too much was ignored. */
+/** Why a connection is not read: requests of its address wait, a request of its own waits for its turn, or too much was ignored. */
 type Hold = 'others' | 'turn' | 'rest'
 
 /**
@@ -131,7 +130,7 @@ type Hold = 'others' | 'turn' | 'rest'
  * | last, idle | ignored | ignored | | closed by its last response |
  * | tunnel: Node has let go of it | none comes | none comes | | closed |
  *
- * A connection that is held back is read again after that second, because otherwise nobody would notice that its client leaves, and its
+ * A connection that is held back is read again after a second, because otherwise nobody would notice that its client leaves, and its
  * request would keep its place. Its last request is then the last complete one.
  *
  * The last request is one that asks for the end, that is ambiguous, refused or cut off, or whose response closes the connection. Bytes
@@ -149,7 +148,7 @@ export class ClientConnection implements ClientPeer {
   /** Requests under way, in the order of arrival. */
   #requests: IncomingRequest[] = []
   readonly #holds = new Set<Hold>()
-  /** Runs while requests wait for the same response. */
+  /** Runs out when requests have waited for the same response for `TURN_MS`. */
   #turnTimer: NodeJS.Timeout | undefined
   /** Whether the last request of the connection has come. */
   #isLast = false
@@ -157,7 +156,7 @@ export class ClientConnection implements ClientPeer {
   #lastAsked: IncomingMessage | null = null
   /** The last request that got its response before its body was complete. */
   #cutShort: IncomingMessage | null = null
-  /** How many bytes the last read brought after the stop. */
+  /** How many bytes of the connection had been read when ignored bytes were counted last. */
   #bytesSeen = 0
   /** What to do as soon as the connection is idle. It is done once, however much garbage comes. */
   #atIdle: (() => void) | null = null
@@ -202,7 +201,7 @@ export class ClientConnection implements ClientPeer {
   }
 
   accepted(address: string | null): void {
-    // A client's own connection is marked. A proxy's connection has other clients too, so the address is noted.
+    // The address is noted once for a client's own connection, and every time for a proxy's, which has other clients too.
     if (address !== null && (!this.#isAccepted || address !== this.peer)) acceptedFrom(address)
     if (this.#isAccepted) return
     this.#isAccepted = true
@@ -273,7 +272,7 @@ export class ClientConnection implements ClientPeer {
     // not be out yet.
     if (socket.writableEnded && !isBroken(error)) closeLater(socket)
     else if (socket.destroyed || !socket.writable || isBroken(error)) socket.destroy()
-    // The client has left within a body that nobody waits for, so there is nothing to refuse or to report.
+    // The body that breaks belongs to a request that has its response, so there is nothing to refuse or to report.
     else if (last === undefined && this.#cutShort?.complete === false) hangUp(socket)
     // After an incomplete body no request can follow, so the error belongs to the body of the last request.
     else if (last !== undefined && !last.req.complete) this.#breakBody(last, error)
@@ -288,7 +287,7 @@ export class ClientConnection implements ClientPeer {
     gateway.handleUpgrade({ req, client: this, requestId, ambiguity, socket: this.#socket, head })
   }
 
-  /** Node has let go of the connection with all its listeners. After a reset, the close event does the rest. */
+  /** Node has removed its listeners, and an error without a listener would end the process. The close event does the rest. */
   #detach(): void {
     this.#socket.on('error', () => {})
   }
@@ -305,7 +304,7 @@ export class ClientConnection implements ClientPeer {
 
   served(request: IncomingRequest): void {
     const { req, res } = request
-    // Nearly always it is the first, and `splice` would create a list for it.
+    // The request is nearly always the first one, and `splice` would create a list of what it removes.
     if (this.#requests[0] === request) this.#requests.shift()
     else this.#requests.splice(this.#requests.indexOf(request), 1)
     if (!res.shouldKeepAlive) this.#isLast = true
@@ -359,11 +358,11 @@ export class ClientConnection implements ClientPeer {
   #denyHead(denial: Denial, origin: string | undefined, method: string | null): void {
     // After the last response of a connection there is no other (RFC 9112, 9.6).
     if (this.#isLast) return
-    // A head that came too slowly may still be completed.
+    // A head that came too slowly may still be completed, and is then ignored.
     this.#isLast = true
     const requestId = randomUUID()
     this.#reportRefused(denial.code, denial, requestId, null)
-    // A browser that connects ahead, or a probe, has sent nothing. It would take a response for that of its first request.
+    // A browser that connects ahead, or a probe, has sent nothing. The browser would take this for the response to its first request.
     if (this.#socket.bytesRead === 0) {
       this.#socket.destroy()
       return
@@ -380,13 +379,16 @@ export class ClientConnection implements ClientPeer {
 
   #watchBody(request: IncomingRequest): void {
     const body = joinShortPieces(request.req)
-    // A request that has its response no longer needs its body. It may wait behind others, which must not be broken off for that.
+    // A request that has its response no longer needs its body. The response may wait behind others, which must not be broken off.
     this.#context.uploads.watch(request.req, body, () => {
       if (this.#isUnderway(request)) this.#tooSlow(request)
     })
   }
 
-  /** While such floods come from many addresses, strangers' floods are refused, because reading them would delay others. */
+  /**
+   * While bodies in many pieces come from many addresses, those of strangers are refused, because reading them would delay others.
+   * @returns whether the body ends here
+   */
   #endFlood(): boolean {
     const { limits, isFlooded } = this.#context
     const isStranger = !this.#isAccepted && !wasAcceptedFrom(this.peer) && !limits().isProxy(this.address)
@@ -395,7 +397,7 @@ export class ClientConnection implements ClientPeer {
     stopAtNextHead(this.#socket)
     const last = this.#requests.at(-1)
     if (last === undefined) setImmediate(() => hangUp(this.#socket))
-    // Otherwise the body belongs to an ignored request.
+    // If the last request is complete, the body belongs to an ignored request.
     else if (!last.req.complete) this.#cut(last, tooManyPieces())
     return true
   }
@@ -408,7 +410,7 @@ export class ClientConnection implements ClientPeer {
 
   /**
    * Refuses a request whose body is incomplete. Until the request is forwarded, it is refused in its turn, after
-   * earlier responses. A response for another reason that the gateway has chosen meanwhile stands.
+   * earlier responses. If the gateway has chosen another response meanwhile, that response stands.
    */
   #cut(request: IncomingRequest, denial: Denial): void {
     const { req } = request
@@ -495,7 +497,7 @@ export class ClientConnection implements ClientPeer {
     this.#turnTimer = setTimeout(() => this.#letWaitingGo(), TURN_MS).unref()
   }
 
-  /** Once a response has its head, writing it shows whether the client is gone. */
+  /** Reads the connection on although requests wait, unless the first response has its head: then writing it shows whether the client is gone. */
   #letWaitingGo(): void {
     if (!this.#holds.has('turn') || this.#socket.destroyed) return
     if (this.#requests[0]?.res.headersSent) {
@@ -515,7 +517,7 @@ export class ClientConnection implements ClientPeer {
     if (this.#holds.delete(why) && this.#holds.size === 0) readOn(this.#socket)
   }
 
-  /** Ignored data is read once in a turn. If an address sends too much of it, it is read once in a second. */
+  /** Ignored data is read once in a turn. If an address sends too much of it, each of its connections is read once in a second. */
   #restBehindStop(): void {
     const bytes = this.#socket.bytesRead - this.#bytesSeen
     this.#bytesSeen += bytes
@@ -524,7 +526,7 @@ export class ClientConnection implements ClientPeer {
     else setTimeout(() => this.#readOn('rest'), REST_MS).unref()
   }
 
-  /** Node's server stops the handle on this event. A stream that is paused again emits no event. */
+  /** Node's server stops the handle on the event `pause`, which a stream that is already paused does not emit. */
   #stopReading(): void {
     this.#socket.pause()
     this.#socket.emit('pause')

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Denial } from '../errors.ts'
 
 /**
- * Requests that are refused while their body is incomplete, because it is malformed or too slow. The connection notices
- * this. The code that serves the request asks before each step that cannot be undone.
+ * Why requests are refused while their body is incomplete, for example because the body is malformed or too slow. The
+ * connection notices that. The code that serves the request asks before each step that cannot be undone.
  */
 const denials = new WeakMap<IncomingMessage, Denial>()
 const forwarded = new WeakSet<IncomingMessage>()
@@ -24,8 +24,9 @@ export function cutOffBy(req: IncomingMessage): Denial | null {
 }
 
 /**
- * Marks a request whose upstream gets a part of it from now on, so that nobody refuses it in its turn any more.
- * @returns as `cutOffBy`. A request that is refused already is not marked
+ * Marks an incomplete request that is about to be forwarded. From then on the connection breaks it off at once instead of
+ * refusing it in its turn. A request that is refused already is not marked.
+ * @returns why the request is refused; `null` if it may be forwarded
  */
 export function forwardUnlessCutOff(req: IncomingMessage): Denial | null {
   if (req.complete) return null

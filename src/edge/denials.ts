@@ -45,7 +45,7 @@ function tooManyStrangers(thing: Thing): Denial {
   return denial('overloaded', msg, { headers: SOON, reason: `strangers' ${TOTALS[thing]}` })
 }
 
-/** One address has spent or reserved its share. It has room for a further check within a fraction of a second. */
+/** One address has spent or reserved what checks may cost it in vain. A part of that comes back within a second. */
 export function tooManyFailed(): Denial {
   const msg =
     'Many new credentials from this address are under examination or were not valid, so this one is not examined now. Try again in a moment.'
@@ -53,7 +53,7 @@ export function tooManyFailed(): Denial {
   return { ...denial('too_many_in_flight', msg, { headers: SOON, reason: 'failed checks' }), share }
 }
 
-/** Why a long head is not looked at. */
+/** A long head is not looked at, because too many long heads of its address were refused. */
 export function tooManyInVain(): Denial {
   const msg =
     'Many long requests from this address were refused, so this one is not looked at now. Try again in a moment.'
@@ -61,7 +61,7 @@ export function tooManyInVain(): Denial {
   return { ...denial('too_many_in_flight', msg, { headers: SOON, reason: 'long heads in vain' }), share }
 }
 
-/** The names of these totals in the log. */
+/** How the log names the total of each thing. */
 const TOTALS = {
   connections: 'connections',
   in_flight: 'requests',
@@ -74,7 +74,7 @@ const TOTALS = {
   usage: 'usage',
 } as const satisfies Record<Thing, keyof typeof TOO_MUCH>
 
-/** What somebody has too many of, and the policy in the RateLimit fields. */
+/** How a message names the things of which there are too many, and how the RateLimit fields name the policy, without its holder. */
 const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy: string }>> = {
   connections: { what: 'connections', policy: 'connections' },
   in_flight: { what: 'requests under way', policy: 'in-flight' },
@@ -108,13 +108,13 @@ export function tooManyInFlight(
   return denial('too_many_in_flight', msg, { headers: { ...SOON, ...fields }, reason, ...problem })
 }
 
-/** A chunked body. The parser finds no end of it, so nothing more is read from the connection. */
+/** The parser cannot find the end of the body, so nothing more is read from the connection. */
 export function malformedBody(): Denial {
   const reason = 'the body is malformed'
   return denial('bad_request', 'The body of this request is not valid HTTP/1.1.', { headers: CLOSE, reason })
 }
 
-/** Some of these are valid, so the response says what to omit. */
+/** Some bodies with such blanks are valid HTTP, so the response says what to omit. */
 export function blankInChunkLine(): Denial {
   const msg =
     'The body of this request has a blank behind the size, or in an extension, of a chunk. None is accepted there.'
@@ -126,7 +126,7 @@ export function slowBody(): Denial {
   return denial('request_timeout', 'The body of this request came too slowly.', { headers: CLOSE, reason })
 }
 
-/** For a stranger, while others do the same from many addresses. */
+/** For a stranger whose body comes in very short pieces, while many addresses send such bodies. */
 export function tooManyPieces(): Denial {
   const msg =
     'Bodies in very short chunks come from many clients, and the gateway takes none of them without an accepted credential now. Send longer chunks, or try again in a minute.'

@@ -142,10 +142,10 @@ function checkExpect(expect: string | undefined): Denial | null {
 
 const USUAL_CONNECTION = /^(?:keep-alive|close|upgrade)$/i
 
-/** In octets of all fields with the name. A longer Connection or Upgrade has no honest use. */
+/** The most octets of a list, over all fields with the same name. A longer Connection or Upgrade has no honest use. */
 export const MAX_LIST = 256
 
-/** @param list all fields of the name, joined */
+/** @param list the values of all Connection fields, joined */
 export function checkConnectionLength(list: string | undefined): Denial | null {
   if (list === undefined || list.length <= MAX_LIST) return null
   return refuse('connection_nomination', `Connection must have at most ${MAX_LIST} octets.`)

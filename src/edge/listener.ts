@@ -44,7 +44,7 @@ export interface ListenerOptions {
   /** After this many milliseconds without a byte in either direction a connection is given up. */
   readonly idleTimeoutMs: number
   readonly maxConnections: number
-  /** Limits that may change at run time. They are asked for each connection and upload. */
+  /** Limits that may change at run time. They are read again for each connection, request and upload. */
   readonly limits: () => ConnectionLimits
 }
 
@@ -60,8 +60,8 @@ export interface Listener {
 }
 
 /**
- * How many connections may wait in the kernel. Each turn of the event loop accepts one. Without TLS it is the default maximum of Linux,
- * which takes at most 0.8 s beside 4,000 busy strangers. With TLS a turn includes a handshake of 0.5 ms, so it is lower.
+ * How many connections may wait in the kernel. Each turn of the event loop accepts one. Without TLS the number is the default maximum of
+ * Linux. With TLS it is lower, because a turn then includes a handshake and takes longer.
  */
 const [BACKLOG, BACKLOG_OF_TLS] = [4096, 1024]
 const DRAIN_POLL_MS = 10
@@ -187,7 +187,7 @@ class NodeListener implements Listener {
       answerHalfClosed(this.#server, limits().answersHalfClosed)
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
-      // Checked before the TLS handshake, which costs CPU.
+      // The bounds on connections are checked before the TLS handshake, which costs CPU.
       const open = this.#open.open(socket)
       if (open === null) return
       this.#server.keepAliveTimeout = this.#open.keepAliveMs(this.#options.keepAliveTimeoutMs)
@@ -195,7 +195,7 @@ class NodeListener implements Listener {
       else this.#open.shakes(open)
     })
     this.#server.on('secureConnection', (socket: Socket) => {
-      // As on plain connections. Otherwise Node ends our side when the client ends its own, despite `half_close`.
+      // Plain connections have this already. Otherwise Node ends our side when the client ends its own, despite `half_close`.
       Object.assign(socket, { allowHalfOpen: true })
       this.#connect(socket)
     })
@@ -272,8 +272,8 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
       if (!isTaken) readBehindUpgrade(req)
       return isTaken
     },
-    // Node then reports a request without length and chunks as ended and destroyed, so readers of a body check `hasBody` first. It saves a
-    // twentieth of what a request allocates.
+    // Node then reports a request without length and chunks as ended and destroyed, so readers of a body check `hasBody` first. The option
+    // saves a twentieth of what a request allocates.
     optimizeEmptyRequests: true,
     noDelay: true,
     // Otherwise a client that vanished silently would hold its request for as long as the upstream is silent.
@@ -285,8 +285,8 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
   server.maxConnections = options.maxConnections
   closeAboveMaximum(server)
   lookForLateRequestsTogether(server, connectionsCheckingInterval)
-  // Node's parser stops at the first field beyond this (26.10). Older ones drop further fields silently. With one more than
-  // allowed the edge rules notice that there are too many.
+  // Node's parser stops at the first field beyond this number (26.10), and older versions drop further fields silently. The
+  // number is one more than allowed, so that the edge rules notice that there are too many.
   server.maxHeadersCount = MAX_FIELDS + 1
   server.timeout = options.idleTimeoutMs
   return server
@@ -298,7 +298,7 @@ function createTlsServer(certificate: Certificate, ofHttp: http.ServerOptions, h
   const names = certificate.byName().size === 0 ? {} : { SNICallback: byServerName(certificate) }
   const server = https.createServer({ ...ofHttp, ...certificate.current(), ...clients, ...names, handshakeTimeout })
   certificate.onChange(() => server.setSecureContext(certificate.current()))
-  // Otherwise this would be a `clientError`, to which we respond, but nobody could read that response.
+  // Otherwise a failed handshake would be a `clientError`, to which we respond, but nobody could read that response.
   server.removeAllListeners('tlsClientError')
   return server
 }

@@ -10,8 +10,8 @@ const NEARLY_FULL = 0.9
 /** A share of `max`. With more connections, idle ones are kept for a shorter time. */
 const FILLING = 0.5
 /**
- * How many TLS connections may be before their handshake. A handshake with RSA of 2048 bits takes 0.5 ms, so all at once take 0.5 s. As
- * many honest clients may come within a round trip of 0.3 s.
+ * How many TLS connections may wait for their handshake. As many honest clients may connect within one round trip. If all of them sent
+ * their handshakes at once, that turn of the event loop would last for about half a second, with RSA of 2048 bits.
  */
 export const MOST_HANDSHAKES = 1000
 /** The shortest time for which an idle connection is kept, in milliseconds. */
@@ -41,7 +41,10 @@ export class OpenConnection implements MayIdle {
   readonly socket: Socket
   /** `null` for a peer that stands for many clients. */
   readonly peer: string | null
-  /** The group with which it gives way, so that a /48 with one connection for each /64 is not last. `null` as for `peer`. */
+  /**
+   * The group whose connections are counted together to find which of them gives way. So a /48 with one connection for each /64 is not
+   * spared. `null` for a peer that stands for many clients.
+   */
   readonly household: string | null
   /** Whether no credential was accepted on it yet. */
   isStranger: boolean
@@ -74,8 +77,8 @@ export class OpenConnections {
   }
 
   /**
-   * @returns the connection, or `null` if it was closed instead: its address has its share and no idle connection, or has had too many
-   * closed in a rush
+   * @returns the connection; `null` if it was closed instead, because its address has its share and no idle connection, or because in a
+   * rush room was already made for enough connections of its household
    */
   open(socket: Socket): OpenConnection | null {
     const { shares, limits } = this.#options
@@ -84,7 +87,7 @@ export class OpenConnections {
     const peer = isProxy(address) ? null : peerOf(address)
     const household = peer === null ? null : householdOf(peer)
     this.#rush.came()
-    // Asked at most once for both bounds.
+    // The rush is asked at most once for both bounds.
     const mayMakeRoom = onceFor(() => this.#rush.mayMakeRoom(household))
     if (!this.#makeRoom(mayMakeRoom)) return this.#refuse(socket, 'too_fast')
     const holder = shares.holder(peer)
@@ -108,8 +111,8 @@ export class OpenConnections {
 
   /**
    * The next data on this TLS connection is a handshake, which cannot be seen before it is processed. An address that opens
-   * thousands of silent connections could have as many handshakes made in one turn of the event loop. So one of those that wait is
-   * closed if there are too many.
+   * thousands of silent connections could have as many handshakes made in one turn of the event loop. So if too many connections wait
+   * for their handshake, one of them is closed.
    */
   shakes(connection: OpenConnection): void {
     if (this.#shaking.size >= MOST_HANDSHAKES) this.#close(this.#shaking.next())
@@ -129,7 +132,7 @@ export class OpenConnections {
     this.#others.add(connection, connection.household)
   }
 
-  /** How long an idle connection is kept, in milliseconds. It becomes shorter when few places are left. */
+  /** How long an idle connection is kept, in milliseconds. This time becomes shorter when more than half of the places are taken. */
   keepAliveMs(usualMs: number): number {
     const { max } = this.#options
     const left = (max - this.#strangers.size - this.#others.size) / (max * (1 - FILLING))
@@ -154,7 +157,10 @@ export class OpenConnections {
     return this.#close(next) && holder.take('connections', shares) === null ? null : 'too_many_of_address'
   }
 
-  /** Strangers have a share of their own, which is smaller than the whole. @returns whether a new connection may come */
+  /**
+   * Closes an idle connection if nearly all places, or all of the strangers' share, are taken.
+   * @returns whether a new connection may come; `false` only in a rush
+   */
   #makeRoom(mayMakeRoom: () => boolean): boolean {
     const { max, shares, limits } = this.#options
     const ofStrangers = limits().shares.connections.strangers

@@ -40,7 +40,7 @@ export function parserDenial(error: ParserError, { maxUrl, maxHeaderSize }: Head
       reason: 'the head came too slowly',
     })
   }
-  // A version of the right form that the parser does not know, even HTTP/1.2. Any other text in its place is malformed.
+  // The version has the right form, but the parser does not know it, as HTTP/1.2. Any other text in its place is malformed.
   if (reason === 'Invalid HTTP version') return versionNotSupported()
   if (code === 'HPE_PAUSED_H2_UPGRADE') {
     return denial('bad_request', 'This request is HTTP/2, and HTTP/1.1 is spoken here.', { reason: 'HTTP/2' })
@@ -60,7 +60,7 @@ export function notImplemented(method: string): Denial {
   return denial('not_implemented', msg, { reason: 'a method that the parser does not know' })
 }
 
-/** In octets. The longest registered method has 16. */
+/** In octets. The longest registered method, UPDATEREDIRECTREF, has 17. */
 const LONGEST_METHOD = 40
 const REQUEST_LINE = /^([\w!#$%&'*+.^`|~-]+) [!-~]+ HTTP\/1\.[01]\r?\n/
 
@@ -81,7 +81,7 @@ function beginsTooLong(piece: Buffer | undefined, maxUrl: number): boolean {
   return target !== undefined && target.length > maxUrl
 }
 
-/** Whether a piece has more lines than a head may have fields. The parser stops there, and reports it with the same code. */
+/** Whether a piece has more lines than a head may have fields. The parser reports too many fields with the code of a head that is too long. */
 function hasTooManyFields(piece: Buffer | undefined): boolean {
   let lines = 0
   for (let at = piece?.indexOf('\n') ?? -1; at !== -1 && lines <= MAX_FIELDS; at = piece?.indexOf('\n', at + 1) ?? -1)
@@ -99,7 +99,7 @@ function isProxyPreface(piece: Buffer | undefined): boolean {
  * extension it is allowed (RFC 9112 section 7.1.1). The parser accepts neither.
  */
 export function isBlankInChunkLine({ reason = '', rawPacket, bytesParsed = 0 }: ParserError): boolean {
-  // After a quoted value the parser has not moved on to the byte (26.10).
+  // After a quoted value the parser has not moved past the byte at which it stops (26.10).
   const stopped = rawPacket?.[reason.endsWith('quote value') ? bytesParsed : bytesParsed - 1]
   return reason.startsWith('Invalid character in chunk ') && (stopped === 0x20 || stopped === 0x09)
 }

@@ -19,10 +19,10 @@ export type Announced = { readonly kind: 'client'; readonly address: string } | 
 
 const UNKNOWN: Announced = { kind: 'unknown' }
 
-/** The protocol allows 64 KiB, nginx accepts this much, and load balancers add a few hundred bytes at most. */
+/** In bytes. The protocol allows 64 KiB, nginx accepts this much, and load balancers add a few hundred bytes at most. */
 export const MAX_PREFACE = 4096
 
-/** Includes the line end. */
+/** The most bytes of version 1, with the line end. */
 const MAX_LINE = 107
 const WORD = Buffer.from('PROXY ')
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')

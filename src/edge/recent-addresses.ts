@@ -12,7 +12,7 @@ export class RecentAddresses {
   #since = Number.NEGATIVE_INFINITY
 
   /**
-   * @param most how many may come in one period. Twice as many are remembered, in about 100 bytes each
+   * @param most how many of one period are remembered. So at most twice as many are in memory, with about 100 bytes each
    * @param now monotonic milliseconds
    */
   constructor(periodMs: number, most: number, now: () => number = () => performance.now()) {

@@ -39,7 +39,7 @@ function isHere(res: ServerResponse): boolean {
   return res.socket !== null && !res.destroyed
 }
 
-/** The same for a WebSocket handshake, which is the last request on its connection. */
+/** Does what `turnOf` does, for a WebSocket handshake, which is the last request on its connection. */
 export function turnOfUpgrade(
   { req, socket, client }: IncomingUpgrade,
   address: string | null,
@@ -48,7 +48,7 @@ export function turnOfUpgrade(
   return turn === null ? !socket.destroyed : turn.then(() => !socket.destroyed)
 }
 
-/** What each name and value counts beside its bytes, because 200 short fields take as long as a field of 6 KiB. */
+/** How many bytes each name and each value counts besides its own, because 200 short fields take as long as a field of 6 KiB. */
 export const TEXT_BYTES = 16
 
 /** Bytes of target, names and values together. */

@@ -37,8 +37,8 @@ export interface Exhausted {
  * Counts who holds how much of each resource. Whatever one client can hold for a while is taken and given back here, so that every bound
  * is a number for a party. A holder counts for each of its parties: its address, its network, its user, the strangers, and all.
  *
- * A holder is a stranger until a credential is accepted. Only then it is certain who is a stranger. So the bound of the strangers refuses
- * nobody before, and users find a place however many strangers there are.
+ * A holder counts as a stranger until a credential is accepted. Before its credential is checked, nobody knows whether it is a stranger.
+ * Until then the bound of the strangers refuses nobody, except for `checks`, so users find a place however many strangers there are.
  */
 export interface Shares {
   /**
@@ -59,13 +59,13 @@ export interface Holder {
   readonly address: string | null
   /** Takes one of a resource, unless the holder has one. @returns why there is none; `null` if it has one now */
   take(thing: Thing, rules: ShareRules): Exhausted | null
-  /** The same, but waits up to `ms` milliseconds if the bound of one of its parties is reached, except that of all together. */
+  /** Does what `take` does, but waits up to `ms` milliseconds if a bound is reached, except for the bound of all together. */
   takeWithin(thing: Queued, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null>
   give(thing: Thing): void
   /**
-   * From now on everything that it holds counts for this user too. An accepted credential ends its being a stranger.
+   * From now on everything that the holder holds counts for this user too. With an accepted credential it counts for the strangers no more.
    * @param user `null` if none is named, as on a public route or for a connection
-   * @returns the bound of the user or the strangers that is exceeded
+   * @returns the bound of the user or the strangers that is exceeded; `null` if none is
    */
   identify(user: string | null, isAccepted: boolean, rules: ShareRules): Exhausted | null
   end(): void
@@ -91,7 +91,7 @@ export function createShares(): Shares {
 /** The waiting set of most parties, to which nothing is ever added. */
 const NOBODY: Set<() => void> = new Set()
 
-/** Somebody with a bound of his own. */
+/** An address, a network or a user, the strangers, or all together: each has a bound of its own. */
 class Party {
   readonly bound: Bound
   /** A literal, because nearly each request creates one and reads it about ten times. */
@@ -133,7 +133,7 @@ class Party {
   }
 }
 
-/** Parties that hold nothing are forgotten. */
+/** The parties of one kind, by key. A party is forgotten when its last holder leaves. */
 class Parties {
   readonly #bound: Bound
   readonly #byKey = new Map<string, Party>()
@@ -177,7 +177,7 @@ class HolderOfShares implements Holder {
   #user: string | null = null
   /** The parties for which it counts, in the order in which their bounds are checked. */
   readonly #parties: Party[]
-  /** Whether it is decided if this is a stranger. Only then the bound of strangers applies. */
+  /** Whether it is decided if this is a stranger. Before that the bound of strangers applies to checks only. */
   #isJudged = false
   /** The bits of the resources that it holds. */
   #mine = 0
@@ -205,7 +205,7 @@ class HolderOfShares implements Holder {
     return null
   }
 
-  /** A check happens before its caller is known, so the bound of strangers applies. */
+  /** A check happens before its caller is known, so the bound of strangers applies to it, unless its caller is likely known. */
   #isBoundBy({ bound }: Party, thing: Thing): boolean {
     return bound !== 'strangers' || this.#isJudged || (thing === 'checks' && !this.#isLikelyKnown)
   }
@@ -251,7 +251,7 @@ class HolderOfShares implements Holder {
           before.waiting.delete(retry)
           at = full.queue(retry)
         }
-        // If another bound keeps it from taking the place, the next one may take it.
+        // If another bound keeps this holder from taking the place, the next holder may take it.
         if (exhausted !== null) before.wakeNext()
       }
       const timer = setTimeout(() => end(this.take(thing, rules)), ms)

@@ -2,20 +2,23 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { householdOf } from '../lib/peers.ts'
 import { RecentAddresses } from './recent-addresses.ts'
 
-/** How many requests begin in one turn of the event loop. Cheap refusals of as many take 3 ms. */
+/** How many requests of one address, and of all strangers together, begin in one turn of the event loop. */
 const MAX_REQUESTS = 64
-/** How many bytes of heads may begin in one turn. */
+/** After this many bytes of their heads in one turn, no further request of the same address, or of strangers, begins. */
 const MAX_BYTES = 64 * 1024
 /**
- * After this many bytes of a user's address in one turn, none of its other connections is read on. With one connection for each turn, an
- * upload over eight of them would cost a quarter more CPU.
+ * After this many bytes of a user's address in one turn, none of its other connections is read on. If each turn read on only one
+ * connection, an upload over eight connections would cost a quarter more CPU.
  */
 const MAX_READ = 1024 * 1024
-/** How many requests of strangers begin in a turn after one with a new connection, so that the next one is accepted soon. */
+/** How many requests of strangers begin in the turn after a new connection, so that the next connection is accepted soon. */
 const MAX_BESIDE_CONNECTIONS = 4
-/** How many waiting ones of strangers. With four, the last of fifty users behind 990 connections waited 1.04 s, with two 0.82 s. */
+/** How many waiting requests begin in one turn from strangers' addresses that are not preferred. With more, connecting users wait longer. */
 const MAX_LATE_OF_STRANGERS = 2
-/** How many requests of preferred strangers. If 5,000 addresses come at once, as many as strangers have connections, the last one waits for 157 turns. */
+/**
+ * How many waiting requests begin in one turn from preferred addresses of strangers. If 5,000 addresses come at once, which is how many
+ * connections strangers may have by default, the last one waits for 157 turns.
+ */
 const MAX_FIRST_OF_STRANGERS = 32
 /** The shortest times for which an address counts as one that began something recently, and as one with an accepted credential, in milliseconds. */
 const [BEGUN_LATELY_MS, ACCEPTED_LATELY_MS] = [5000, 300_000]
@@ -71,10 +74,13 @@ class AddressTurn extends Begun {
   }
 }
 
-/** Addresses that wait, in order. The address whose request began last comes last. */
+/**
+ * Addresses that wait, in the order in which they joined. When a request of an address begins and others of it wait, the address joins
+ * again at the end.
+ */
 class Queue {
   readonly addresses = new Map<string, AddressTurn>()
-  /** How many of its requests begin in one turn. */
+  /** How many requests of the queue begin in one turn. */
   readonly most: number
 
   constructor(most: number) {
@@ -109,7 +115,7 @@ class Turns {
     return turn === undefined || turn.first === null ? null : this.#wait(address, turn, 0)
   }
 
-  /** Moves an address that waits to where it belongs now. */
+  /** Moves an address that waits to the end of the queue that `queueOf` gives, which may have changed. */
   protected queueAgain(address: string): void {
     const turn = this.#addresses.get(address)
     if (turn === undefined || turn.first === null) return
@@ -117,7 +123,7 @@ class Turns {
     this.#queue(address, turn)
   }
 
-  /** The queue in which an address waits. */
+  /** The index of the queue in which an address is to wait. */
   protected queueOf(_address: string): number {
     return 0
   }
@@ -160,7 +166,7 @@ class Turns {
     if (this.#addresses.size > 0) setImmediate(this.#end)
   }
 
-  /** Begins one request of each address, and again while there is room. */
+  /** Begins up to `most` requests: one of each address, and then one of each again, while the addresses have room. */
   #beginWaiting({ addresses, most }: Queue): void {
     let left = most
     for (const [address, turn] of addresses) {
@@ -179,8 +185,8 @@ class Turns {
 }
 
 /**
- * Strangers also share one turn: together they may begin as much at once as one address, and only a few of those that wait. So turns stay
- * short, however many strangers there are.
+ * Strangers also share one turn: together they may begin as much as one address, and of the requests that wait only a few begin in each
+ * turn. So turns stay short, however many strangers there are.
  *
  * An address that has begun nothing recently goes before others, and so does one with an accepted credential. For example, 4,000 addresses
  * that ask again after each response wait for each other, and none of their requests comes before a user who connects.
@@ -254,23 +260,23 @@ const readsOfUsers = new ReadsOfUsers([new Queue(Number.POSITIVE_INFINITY)])
  * @param address whose turn it is; `null` for a peer that stands for many clients, which has no bound
  * @param isAccepted whether a credential was accepted on the connection before. Otherwise it may be a stranger's
  * @param bytes of the request's head
- * @returns `null` if the request may begin at once, as nearly all may; otherwise when it may
+ * @returns `null` if the request may begin at once, as nearly all may; otherwise a promise that resolves when it may begin
  */
 export function takeTurn(address: string | null, isAccepted: boolean, bytes: number): Promise<void> | null {
   if (address === null) return null
   return isAccepted ? ofOthers.take(address, bytes) : ofStrangers.take(householdOf(address), bytes)
 }
 
-/** The same for a request that has waited already. It begins in a later turn, so that one connection never fills a turn. */
+/** Takes a turn for a request that has waited already. It begins in a later turn, so that one connection never fills a turn. */
 export function takeLaterTurn(address: string, isAccepted: boolean, bytes: number): Promise<void> {
   return isAccepted ? ofOthers.takeLater(address, bytes) : ofStrangers.takeLater(householdOf(address), bytes)
 }
 
 /**
- * The same for a connection that has brought many bytes and wants to be read on. Reads have turns of their own, so that no request waits
- * behind an upload. Each turn reads on one connection of all strangers and four of each address with accepted credentials. It reads one
- * more of an address where such a credential came recently on another connection. So behind one NAT, clients with a credential do not wait
- * for those without.
+ * Takes a turn for a connection that has brought many bytes and wants to be read on. Reads have turns of their own, so that no request
+ * waits behind an upload. Each turn reads on one connection of all strangers and four of each address with accepted credentials. It reads
+ * one more of an address where such a credential came recently on another connection. So behind one NAT, clients with a credential do not
+ * wait for those without.
  */
 export function takeTurnToReadOn(address: string | null, isAccepted: boolean, bytes: number): Promise<void> {
   if (address === null) return nextTurn()
@@ -280,8 +286,8 @@ export function takeTurnToReadOn(address: string | null, isAccepted: boolean, by
 }
 
 /**
- * The same for a new connection that is to be read. If requests of strangers at its address wait, it waits behind them, unread, because
- * reading it may bring 32 requests, and a thousand connections may come at once.
+ * Takes a turn for a new connection that is to be read. If requests of strangers at its address wait, it waits behind them, unread,
+ * because reading it may bring 32 requests, and a thousand connections may come at once.
  *
  * @returns `null` if it may be read at once, as nearly all may
  */
@@ -295,7 +301,7 @@ export function acceptedFrom(address: string): void {
   ofStrangers.accepted(householdOf(address))
 }
 
-/** Whether one was accepted recently, at least within the last 5 minutes. */
+/** Whether a credential from this address was accepted recently, as a rule within the last 5 to 10 minutes. */
 export function wasAcceptedFrom(address: string): boolean {
   return ofStrangers.wasAccepted(householdOf(address))
 }

@@ -9,14 +9,14 @@ import { slowBody, tooLarge } from '../denials.ts'
 /** How long reading a whole small body may take, in seconds. A long body must keep up a rate instead (slow-upload.ts). */
 const WHOLE_BODY_S = 30
 /**
- * Whether the body may take long to arrive: it has more than `SMALL` bytes or an unknown length, or waits for `100
- * Continue` and so is read only when it is forwarded.
+ * Whether the body may take long to arrive: it has more than `SMALL` bytes or an unknown length, or the client waits for
+ * `100 Continue` before it sends the body.
  */
 export function isLong(req: IncomingMessage): boolean {
   return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL && !awaitsContinue(req))
 }
 
-/** Whether Node reads the connection of this request. It does not while too much of earlier responses waits there. */
+/** Whether the connection of this request is read. It is paused, for example, while too much of earlier responses waits to be sent. */
 export function isRead({ socket }: IncomingMessage): boolean {
   return !socket.isPaused()
 }
@@ -27,24 +27,27 @@ function announcedTooLarge(req: IncomingMessage, max: number | null): Denial | n
 }
 
 /**
- * Whether a body is read whole although its price does not need it. A body of unknown length and bounded size is, so that a
- * 413 comes before any charge. A small body is, so that a slow client neither holds a connection to the upstream nor pays
- * for what never arrives.
+ * Whether a body is read whole although its price does not need it. A body of unknown length is read whole if its size is
+ * bounded, so that a 413 comes before any charge. A small body is read whole, unless the client waits for `100 Continue`,
+ * so that a slow client neither holds a connection to the upstream nor pays for a body that never arrives.
  */
 export function isReadWhole(req: IncomingMessage, maxBody: number | null): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return maxBody !== null
   return !awaitsContinue(req) && hasBody(req) && announcedTooLarge(req, SMALL) === null
 }
 
-/** Reads a whole body of at most `max` bytes. Rejects if the client breaks off. */
+/**
+ * Reads a whole body of at most `max` bytes. Rejects with `ClientLeft` if the client breaks off.
+ * @returns the body, or why the request is refused, for example because the body is too long or comes too slowly
+ */
 export function readBody(req: IncomingMessage, res: ServerResponse | null, max: number): Promise<Buffer | Denial> {
   return read(req, res, max, () => tooLarge(max))
 }
 
 /**
- * Reads a body of unknown length if it is short. Rejects if the client breaks off.
+ * Reads a body of unknown length if it is short. Rejects with `ClientLeft` if the client breaks off.
  * @param most the most bytes of a short body
- * @returns `null` for a longer body, which then is still complete in `req`
+ * @returns `null` for a longer body, which can then still be read from its beginning in `req`
  */
 export function readIfShort(
   req: IncomingMessage,
@@ -52,14 +55,14 @@ export function readIfShort(
   most: number,
 ): Promise<Buffer | Denial | null> {
   return read(req, res, most, (beginning) => {
-    // Done at once, because nothing can be put back after the end.
+    // The beginning is put back at once, because nothing can be put back after the end of the body.
     req.pause()
     req.unshift(beginning())
     return null
   })
 }
 
-/** @param tooLong decides about a body of more than `max` bytes from its beginning */
+/** @param tooLong gives the result for a body of more than `max` bytes. Its argument returns the part that has come */
 function read<T>(
   req: IncomingMessage,
   res: ServerResponse | null,
@@ -115,7 +118,7 @@ const EMPTY = Buffer.alloc(0)
 /** Requests whose client was asked for the body. */
 const asked = new WeakSet<IncomingMessage>()
 
-/** Asks a client that waits for this to send its body, once. @param res `null` for a handshake, which has none */
+/** Asks the client to send the body, once, if the client waits for `100 Continue`. @param res `null` for a handshake, which asks for nothing */
 export function askForBody(req: IncomingMessage, res: ServerResponse | null): void {
   if (!awaitsContinue(req) || asked.has(req)) return
   asked.add(req)
@@ -124,7 +127,8 @@ export function askForBody(req: IncomingMessage, res: ServerResponse | null): vo
 
 /**
  * Checks the part of a streamed body that came in the same read as its head. The parser reports the head before it has
- * seen the rest of that read. @returns why the request is refused; `null` if the body is well-formed so far
+ * seen the rest of that read. Rejects with `ClientLeft` if the client breaks off.
+ * @returns why the request is refused; `null` if the body is well-formed so far
  */
 export async function beginningOf(req: IncomingMessage): Promise<Denial | null> {
   await turn()
