@@ -5,7 +5,7 @@ import { scrub } from '../lib/scrub.ts'
 import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
 import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './presence.ts'
 
-/** The state that a replica reports beside its counts. */
+/** The part of a report that the heartbeat does not count itself. */
 export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons' | 'unsent'> & {
   readonly inFlight: number
 }
@@ -26,12 +26,12 @@ export interface Heartbeat {
   readonly observer: Observer
   /** Sends the first report and goes on. */
   start(): void
-  /** Notes that a configuration file was not accepted by the process that reads it. Valid until the next one is accepted. */
+  /** Notes why the process that reads the configuration file did not accept it. The note stays until a file is accepted. */
   configProblems(problems: readonly string[]): void
   /**
    * Stops, and reports that the process has gone. Never rejects.
-   * @param hasSentAll whether all counts of the process are in the store. If not, others shall notice its silence
-   * @param graceMs how long a store may be silent
+   * @param hasSentAll whether all counts of the process are in the store. If not, nothing is reported, so that others notice the silence
+   * @param graceMs how long to wait for the store, in milliseconds
    */
   leave(hasSentAll: boolean, graceMs: number): Promise<void>
 }
@@ -39,7 +39,7 @@ export interface Heartbeat {
 const MAX_ROUTES = 200
 const MAX_UNMATCHED = 20
 const MAX_LENGTH = 200
-/** The most routes that are counted together, which costs a request less than to count each alone. */
+/** After how many requests their routes are counted. Counting them together costs less than counting each at once. */
 const AT_ONCE = 1000
 
 export function createHeartbeat({ store, instance, version, state, everyMs = BEAT_MS }: HeartbeatOptions): Heartbeat {
@@ -55,7 +55,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
     else if (seen.type === 'config_loaded') configProblems = []
   }
 
-  /** Sends one report at a time: a slow store is not asked twice. Other parts report that it fails. */
+  /** Sends one report at a time, so that a slow store is not asked twice. Other parts of the process report a failure of the store. */
   function beat(): void {
     beating ??= store
       .beat(replica())
@@ -85,7 +85,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
     stopBeating()
     if (!hasSentAll) return
     const gone = async (): Promise<void> => {
-      // A later report would bring the process back.
+      // A report that arrives after this would bring the process back.
       await beating
       await store.leave(instance)
     }
@@ -112,7 +112,7 @@ function createCounts() {
   const hits = new Map<string, { count: number }>()
   /** The routes of requests that are not counted yet. */
   const recent: string[] = []
-  /** The paths, oldest first. */
+  /** Method and path of the latest requests without a route, oldest first. */
   const unmatched = new Set<string>()
 
   function observer(seen: Observation): void {
@@ -168,7 +168,7 @@ function createCounts() {
   return { observer, sums }
 }
 
-/** The entry of unmatched requests is always among them. */
+/** The counts of the most used routes. The count of unmatched requests is always among them, if there are any. */
 function mostUsed(hits: ReadonlyMap<string, { readonly count: number }>): Record<string, number> {
   const weight = (route: string, count: number): number => (route === UNMATCHED ? Number.POSITIVE_INFINITY : count)
   const all = [...hits].map(([route, { count }]): [string, number] => [route, count])

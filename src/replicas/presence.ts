@@ -10,9 +10,9 @@ export interface Replica {
   readonly host: string
   readonly pid: number
   readonly version: string
-  /** The hash of all that its configuration decides (`config/fingerprint.ts`): replicas with one hash decide alike. */
+  /** The hash of all that its configuration decides (`config/fingerprint.ts`). Replicas with the same hash decide alike. */
   readonly hash: string
-  /** The last change at run time that it follows. */
+  /** The number of the last change at run time that it follows. */
   readonly controlVersion: number
   /** Milliseconds since the epoch, on its own clock. */
   readonly startedAt: number
@@ -27,9 +27,9 @@ export interface Replica {
   readonly letIn?: LetIn
   /** Requests by route, as written in the file, since it started: the 200 most used, and UNMATCHED. */
   readonly hits: Readonly<Record<string, number>>
-  /** Requests without a route: the latest 20, method and path without its query, at most 200 characters. */
+  /** Method and path (without its query) of the latest 20 requests without a route, at most 200 characters each, latest first. */
   readonly unmatched: readonly string[]
-  /** Usage that it has counted and not yet written to the store. Missing if a build does not report it. */
+  /** How far back the usage reaches that it has counted and not yet written to the store. Missing if a build does not report it. */
   readonly unsent?: Unsent
 }
 
@@ -48,26 +48,27 @@ export interface ReplicaCounts {
   readonly inFlight: number
 }
 
-/** How often a process reports that it is alive, in milliseconds. After a longer silence it is forgotten. */
+/** How often a process reports that it is alive, in milliseconds. */
 export const BEAT_MS = 2000
+/** After this many milliseconds without a report a process is forgotten. */
 export const FORGET_MS = 15_000
-/** Counts that wait longer than this are reported as missing, in milliseconds: a process sends them every two seconds. */
+/** Counts that have waited for longer than this many milliseconds are reported as missing. A process sends them every two seconds. */
 export const LATE_MS = 3 * BEAT_MS
-/** How long it is remembered that a process ended without a word: longer than any day of a series is kept. */
+/** How long a silence is remembered, in milliseconds. This is longer than any day of a series is kept. */
 export const KEEP_SILENCES_MS = 402 * 24 * 60 * 60_000
-/** The most silences. Beyond that two neighbours become one that spans both. */
+/** The most silences that are kept. If there are more, the two with the least time between them become one that spans both. */
 export const MOST_SILENCES = 200
 
 /** The key of unmatched requests among the hits: no rule of a file has this text. */
 export const UNMATCHED = 'unmatched'
 
 export interface ReplicaStore {
-  /** Reports a process. One that is silent longer than FORGET_MS is forgotten, and its silence noted. @throws StoreError */
+  /** Keeps the report of a process. Forgets each process that was silent for longer than FORGET_MS, and notes its silence. @throws StoreError */
   beat(replica: Replica): Promise<void>
-  /** The processes that reported within FORGET_MS, on the store's clock, by host and pid, with their silence. @throws StoreError */
+  /** The processes that reported within FORGET_MS, on the store's clock, sorted by host and pid. @throws StoreError */
   listReplicas(): Promise<readonly (Replica & { readonly silentMs: number })[]>
-  /** For a process that ends, and has written all its counts to the store. @throws StoreError */
+  /** Forgets a process that ends after it has written all its counts to the store. @throws StoreError */
   leave(instance: string): Promise<void>
-  /** The times of the last 8 days in which a process was silent or ended without a word: its counts may be lost. @throws StoreError */
+  /** The times, up to KEEP_SILENCES_MS ago, from which counts may be missing, because a process is or was silent. @throws StoreError */
   readSilences(): Promise<readonly Silence[]>
 }
