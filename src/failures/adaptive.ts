@@ -6,8 +6,9 @@ import { BUCKET_MS, type Bucket, bucketStart, lastHalfHour, type Tally } from '.
  * requests of the last 30 minutes. It depends only on the shared histogram and the store's time, so all replicas agree.
  *
  * Counts vary by chance: of 4000 requests with 0.8% failures 32 fail in one half hour, and 24 or 40 in another. Computed
- * from the plain counts the factor changed up to 1700 times on a simulated day without a cause. So a count within chance
- * is replaced by the one that the hours before predict, and any other count is taken as it is.
+ * from the plain counts the factor changed up to 1700 times on a simulated day without a cause. So a count that chance
+ * explains is replaced by the one that the half hours before predict. A count far beyond chance is taken as it is, and
+ * a count in between is taken in part.
  */
 
 export interface AdaptiveOptions {
@@ -22,7 +23,7 @@ export interface AdaptiveOptions {
   readonly good: number
   readonly normal: number
   readonly bad: number
-  /** Up to this many requests the factor is 1. From twice as many requests on it follows the share. Default 100. */
+  /** Up to this many requests the factor is 1. From twice as many requests on the share counts in full. Default 100. */
   readonly minRequests: number
 }
 
@@ -43,7 +44,7 @@ export interface Adaptive {
   readonly failed: number
   /** `failed / requests`, 0 to 1; `null` without a request. */
   readonly share: number | null
-  /** The share that is used: `share` without such a difference from the hours before as chance explains; `null` as `share`. */
+  /** The share that makes the factor: `share`, moved to the usual share as far as chance explains the difference; `null` as `share`. */
   readonly settled: number | null
   /** How much the share counts, from 0 (too few requests, the factor is 1) to 1. */
   readonly trust: number
@@ -94,7 +95,7 @@ interface Counts {
   readonly failed: number
 }
 
-/** The number of half hours that make the usual share: a failure of an hour does not become usual, one of an afternoon does. */
+/** How many half hours make the usual share. A failure that lasts for an hour does not become usual, but one of a whole afternoon does. */
 const USUAL = 6
 
 function read(buckets: readonly Bucket[], at: number) {
@@ -137,7 +138,7 @@ function between(from: number | null, to: number | null, part: number): number |
 const CHANCE = 3
 const CERTAIN = 6
 
-/** `value`, or the usual value as far as chance explains the difference of the two counts, each taken `times`. */
+/** `value`, moved to `usual` as far as chance explains their difference. @param times the factor that makes both of them counts */
 function settle(value: number, usual: number | null, times: number): number {
   if (usual === null) return value
   const [count, expected] = [times * value, times * usual]

@@ -1,11 +1,11 @@
 import { BUCKET_MS, BUCKETS, type FailureHistory, fullHistory, NOTHING, plus, type Tally } from './histogram.ts'
 
-/** The share of requests that fail, which everybody may read. The histogram has the field names of the public score gateway. */
+/** The body of the public path `/usage/failure-rate`. Its fields are named as those of the public score gateway. */
 
 interface Rates {
   /** Forwarded requests. */
   readonly calls: number
-  /** The requests that failed in none of the other ways. */
+  /** The requests that are neither in `serverError` nor in `clientError`. */
   readonly codeZero: number
   /** Always 0: the gateway knows no error code in a body. A body that is read for `settle` only says the cost. */
   readonly businessFail: number
@@ -23,7 +23,7 @@ export interface FailureRate {
   readonly scope: 'global'
   readonly days: number
   readonly bucketMinutes: number
-  /** The begin of the first bucket and of the last one, which is still being counted. */
+  /** The beginning of the first bucket, and of the last one, which is still being counted. Both are in ISO 8601. */
   readonly since: string
   readonly until: string
   readonly definitions: Readonly<Record<string, string>>

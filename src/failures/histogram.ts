@@ -1,9 +1,9 @@
-/** The history of server internal errors: 7 days in half-hour buckets aligned to UTC, shared by all replicas. */
+/** The history of failures: 7 days in half-hour buckets aligned to UTC, shared by all replicas. */
 
 export const BUCKET_MS = 30 * 60 * 1000
 export const BUCKETS = 336
 
-/** Counts of forwarded requests. */
+/** Counts of forwarded requests. A request whose client left before the end counts as no failure. */
 export interface Tally {
   /** All forwarded requests. */
   readonly total: number
@@ -11,7 +11,7 @@ export interface Tally {
   readonly status0: number
   /** The requests to which the upstream responded with 500 or above. */
   readonly status5xx: number
-  /** The requests to which the upstream responded with 400 to 499, if the client stayed. */
+  /** The requests to which the upstream responded with 400 to 499. */
   readonly status4xx: number
   /** The requests of `total` that the adaptive mode does not hear (`voices.ts`). */
   readonly aside: number
@@ -31,7 +31,7 @@ export interface FailureHistory {
 }
 
 export interface FailureStore {
-  /** Adds to the bucket that the store's clock was in this many milliseconds ago, by default now. @throws StoreError */
+  /** Adds to the bucket in which the store's clock was `agoMs` milliseconds ago. Default 0. @throws StoreError */
   addTally(tally: Tally, agoMs?: number): Promise<void>
   /** Reads the last 7 days. @throws StoreError */
   readTallies(): Promise<FailureHistory>

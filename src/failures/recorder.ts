@@ -8,7 +8,7 @@ export interface FailureRecorderOptions {
   readonly store: Pick<FailureStore, 'addTally'>
   /** How often the sum is sent to the store, in milliseconds. Default 1000. */
   readonly flushMs?: number
-  /** Hears of a failure of the store, with the operation `tally`. */
+  /** Is notified of a failure of the store, with the operation `tally`. */
   readonly observe: Observer
   /** A clock in monotonic milliseconds. Default `performance.now`. */
   readonly now?: () => number
@@ -20,13 +20,13 @@ export interface FailureRecorder {
   close(): Promise<void>
 }
 
-/** The requests that were counted at a moment of our clock, or shortly after it. */
+/** The requests that were counted from shortly before `at`, on our clock, until at most PART_MS after it. */
 interface Part {
   readonly at: number
   readonly tally: Tally
 }
 
-/** While the store is out, waiting counts are kept in parts of this length, so that each part comes into its own half hour. */
+/** During an outage counts wait in parts of this many milliseconds, so that each part is added to the half hour that it belongs to. */
 const PART_MS = 60_000
 
 /** Counts forwarded requests for the failure histogram and adds the sum to the store, one call at a time. */
@@ -35,7 +35,7 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
   const voices = createVoices(now)
   /** The sum is changed in place: an object is made for each second, and not for each request. */
   let sum = { ...NOTHING }
-  /** The parts, oldest first. Failures of an outage that is over must not count as those of the last minutes. */
+  /** The parts, oldest first. Failures that were counted during an outage of the store must not count as those of the last minutes. */
   const unsent: Part[] = []
   let sending: Promise<void> | null = null
   const stopSending = repeat(send, flushMs)

@@ -5,8 +5,8 @@ import { BUCKET_MS } from './histogram.ts'
  * move the limits of others.
  *
  * So a voice (a user) is heard three times at once and then once in four minutes. That makes ten times in a half hour,
- * however much anybody sends. Ten more requests move the factor by 0.05 at most where they make the share count more
- * (`min_requests`).
+ * however much anybody sends. Where ten more requests only make the share count more (`min_requests`), they move the
+ * factor by 0.05 at most.
  *
  * The failures of one voice may also be caused by that voice. Its failures are heard only as far as others fail twice as
  * often. In an outage nearly all failures count, and the failures of one voice alone do not count at all.
@@ -23,7 +23,7 @@ export const UNCHARGED = ''
 
 const AT_ONCE = 3
 const EVERY_MS = 4 * 60_000
-/** How many failures of others are needed before a failure of a voice is heard. */
+/** How many failures of others are needed for each failure of a voice that is heard. */
 const OTHERS = 2
 /** Voices of one slot are weighed as one, so that any number of voices needs the same memory. A power of 2. */
 const SLOTS = 4096
@@ -38,7 +38,7 @@ interface Half {
 
 /** @param now a clock in monotonic milliseconds */
 export function createVoices(now: () => number): Voices {
-  /** The moment at which a slot has all its turns again. */
+  /** For each slot, the moment at which it has all its turns again. */
   const rested = new Float64Array(SLOTS).fill(Number.NEGATIVE_INFINITY)
   let startedAt = now()
   let current = createHalf()
@@ -51,7 +51,7 @@ export function createVoices(now: () => number): Voices {
     return true
   }
 
-  /** The share of the half hour before this one that lies within the last 30 minutes, 0 to 1. */
+  /** Begins a new half hour if one is over. @returns the share of the half hour before that lies within the last 30 minutes, 0 to 1 */
   function remainder(): number {
     const halves = Math.floor((now() - startedAt) / BUCKET_MS)
     if (halves > 0) {
@@ -93,7 +93,7 @@ function at(counts: Uint32Array, slot: number): number {
   return counts[slot] as number
 }
 
-/** FNV-1a. A user who chooses an id of another's slot is heard less, too. */
+/** FNV-1a. A user who chooses an id that falls into the slot of another user is heard less, too. */
 function slotOf(voice: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < voice.length; i++) hash = Math.imul(hash ^ voice.charCodeAt(i), 0x01000193)
