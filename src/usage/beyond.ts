@@ -30,10 +30,10 @@ export interface KnownGrant {
   readonly until: number
 }
 
-/** The terms of several owners, in the order of their ids. @throws StoreError */
+/** Reads the terms of several owners. They come in the order of `ids`. @throws StoreError */
 export type TermsOf = (scope: HistoryScope, ids: readonly string[]) => Promise<readonly OwnerTerms[]>
 
-/** @param payer the owner, or a member of it @param grantOf finds any grant, since an id has one owner. Default unknown */
+/** @param payer the owner, or a member of an organisation @param grantOf finds any grant, since an id has one owner. Default unknown */
 export function termsOf(
   policy: Policy,
   payer: Payer,
@@ -55,7 +55,7 @@ export type Beyond = (category: string, window: Window, startedAt: number, token
 
 /**
  * For the runs of one owner. Tokens paid by grants are in the books but in no limited window, so they are beyond no limit. So a day in the
- * books counts like the day of the limited window. If that day is no longer kept, it counts with no more than ever fits into it.
+ * books counts like the day of the limited window. If the limited window's day is no longer kept, at most the tokens that fit into it count.
  */
 export function beyondOf(owner: OwnerHistory, limitsOf: LimitsOf): Beyond {
   /** By category and day, the tokens in windows; `null` if no grant has paid. Read when it is first needed. */
@@ -82,7 +82,7 @@ function hasRunsOf({ seconds, calendar }: Window, counted: Window): boolean {
 
 interface DaysCharged {
   readonly tokens: ReadonlyMap<string, number>
-  /** When the oldest one began; infinite for none. */
+  /** When the oldest kept day began; infinite if none is kept. */
   readonly since: number
 }
 

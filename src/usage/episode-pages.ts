@@ -6,7 +6,7 @@ import type { UsageLogStore } from './usage-log-store.ts'
 const PAGE = 1000
 
 /**
- * All episodes that a store keeps, page by page, with other work in between.
+ * All kept episodes that fit the filter, page by page, with other work of the process in between.
  * @throws StoreError, or the reason of the signal
  */
 export async function* episodePages(

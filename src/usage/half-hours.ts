@@ -23,7 +23,7 @@ export interface HalfHours {
   keepDays(days: Calendar | null): void
   /** Removes and returns everything, as additions to the series. */
   take(): SeriesEntry[]
-  /** In milliseconds since the start of the process: how late a charge was counted at most, if its half hour was over by then. */
+  /** The longest delay in milliseconds, since the process started, with which a charge was counted whose half hour was over by then. */
   lateMs(): number
 }
 
@@ -33,7 +33,7 @@ interface Cell {
   readonly category: string | null
   readonly plan: string | null
   readonly counts: Sums
-  /** For another plan, or another category after a reload. */
+  /** The next cell of the route. It has another plan, or another category after a reload. */
   next: Cell | null
 }
 
@@ -50,7 +50,7 @@ interface HalfHour {
   readonly cells: Map<string, Cell>
 }
 
-/** For all half hours together, which may wait here during an outage. Beyond this, new routes are counted together. */
+/** The most cells of all half hours together, which may wait here during an outage. Further routes are counted together. */
 const MOST_CELLS = 20_000
 
 /** How many routes are ranked by their recent use, to choose those with a series of their own. */
@@ -105,10 +105,10 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     }
   }
 
-  /** Counts in the half hour of the charge, even if it is corrected later. */
+  /** Counts a charge in the half hour in which it was made, even if its tokens are corrected later. */
   function countCharge({ kind, tokens, charge, isFurther, decision, plan, route, refusedBy }: Settled): void {
     const isOfWindow = typeof refusedBy === 'object' && refusedBy !== null
-    // The series count neither repetitions nor requests that passed although no window refused them.
+    // Where no tokens move, the series count only new charges and what a window refused. They do not count repetitions or other refusals.
     if (decision === null || (tokens === 0 && kind !== 'charged' && !isOfWindow)) return
     const { once } = decision
     // If a repetition costs more than its charge, the difference belongs to that charge, whose windows have it.
@@ -122,7 +122,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
   }
 
   function take(): SeriesEntry[] {
-    // The store leaves out what is too old. Its clock may have been set back, which is unknown here.
+    // Nothing is left out here as too old, because the store's clock may have been set back. The store itself leaves it out.
     const taken = [...halves.values()].sort((a, b) => a.start - b.start)
     for (const half of taken) rank(half)
     const busiest = busiestOf(ranks)
@@ -161,7 +161,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
 function addTokens(sums: Sums, charge: Charge, decision: Decision, kind: Settled['kind'], tokens: number): void {
   sums.tokens += tokens
   if (tokens === 0) return
-  // Nothing of a cost of 0 is beyond.
+  // Before a charge none of its tokens were beyond a limit.
   if (kind === 'charged') sums.over += overTokens(charge, decision, tokens)
   else sums.over += overTokens(charge, decision, charge.cost + tokens) - overTokens(charge, decision, charge.cost)
 }

@@ -15,24 +15,24 @@ export interface OpenEpisodes {
 interface Open {
   readonly id: string
   readonly user: string | null
-  /** The last refusal with another limit or usage than before. Mere repetitions are not kept, so that none outlives its request. */
+  /** The last refusal with another limit or usage than before. Mere repetitions are not kept, so that they can be freed with their requests. */
   latest: Refused
   readonly startedAt: number | null
   readonly first: number
   readonly routes: string[]
-  /** Refusals that were not sent. */
+  /** Refusals that were not sent yet. */
   count: number
-  /** On our clock; -Infinity before the first time. */
+  /** When the episode was last sent, on our monotonic clock; -Infinity before the first time. */
   sentAt: number
 }
 
 type Refused = Settled & { readonly refusedBy: RefusingLimit }
 
-/** How often an episode that is only repeated is sent. */
+/** An episode is sent at most once in this many milliseconds. */
 const REPEATED_MS = 10_000
-/** After this long without a repetition an episode is forgotten here, and goes on in the store. */
+/** After this many milliseconds without a repetition an episode is forgotten here. In the store it goes on. */
 const IDLE_MS = 60_000
-/** Further users, refused ones and those in shadow, are counted together with unverified callers. */
+/** The most open episodes, of refused requests and of requests in shadow each. Further users are counted with unverified callers. */
 const MOST_OPEN = 10_000
 
 /** @param now monotonic milliseconds */
@@ -45,7 +45,7 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
   function count(outcome: Settled): void {
     if (!isOfLimit(outcome)) return
     const { refusedBy, route } = outcome
-    // A client that goes on asking is refused with the same object.
+    // A client that goes on requesting is refused with the same `refusedBy` object for a while.
     const episode = (refusedBy.episode as Open | undefined) ?? episodeFor(outcome)
     if (episode.latest.refusedBy !== refusedBy) episode.latest = outcome
     if (episode.count++ === 0) changed.add(episode)

@@ -24,7 +24,7 @@ export interface UsageRecorderOptions {
 
 export interface UsageRecorder {
   readonly observer: Observer
-  /** From now on keeps sums of days of this calendar; `null` for none, as before the first call. */
+  /** From now on also adds counts to the days of this calendar; `null` for none, as before the first call. */
   keepDays(days: Calendar | null): void
   /** What would be lost if the process ended now. */
   unsent(): Unsent
@@ -58,7 +58,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
   let sequence = 0
   /** Flushes that are not known to be applied, the next one first. */
   let unsent: UsageFlush[] = []
-  /** Everything that was counted until then is in the store. */
+  /** A moment on the monotonic clock. Everything that was counted before it is in the store. */
   let sentUntil = now()
   let sending: Promise<void> | null = null
   const stopSending = repeat(() => void send(false), flushMs)
@@ -85,7 +85,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
         }
         unsent.shift()
       }
-      // Many may be refused at once, and counts from an outage may still be here.
+      // One flush may not have room for all episodes, because many users were refused at once or during an outage.
       unsent = flushesOf([], open.take(MOST_CHANGES, isLast))
     }
     sentUntil = takenAt

@@ -45,7 +45,8 @@ interface Question {
 }
 
 /**
- * An episode counts completely if a part of it is in the range. Over the steps its refusals are spread evenly from the first to the last.
+ * Sums all episodes that fit the filter. An episode counts completely if a part of it is in the range. Its refusals are spread evenly over the
+ * steps, from its first refusal to its last.
  * @throws StoreError, or the reason of the signal
  */
 export async function summarize(
@@ -117,7 +118,7 @@ function noScopes(): Record<Scope, number> {
   return { Personal: 0, Organisation: 0, Global: 0 }
 }
 
-/** Whole numbers, with the same sum as the episode. */
+/** Adds the refusals of an episode to the steps, as whole numbers that together make its count. */
 function spread(
   { first, last, count, scope }: Episode,
   steps: readonly { readonly scopes: Record<Scope, number> }[],

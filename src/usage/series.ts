@@ -35,7 +35,7 @@ export interface SeriesCounts {
   readonly status5xx: number
   /** Requests whose forwarding failed. */
   readonly status0: number
-  /** Requests to which the gateway itself responded with 5xx, so that the upstream has not seen them. */
+  /** Requests that were not forwarded, and to which the gateway itself responded with 5xx. */
   readonly gateway5xx: number
   /** The part of `tokens` beyond a soft limit. */
   readonly over: number
@@ -50,7 +50,7 @@ export interface SeriesCounts {
 export const SERIES_KINDS = ['all', 'category', 'plan', 'route'] as const
 export type SeriesKind = (typeof SERIES_KINDS)[number]
 
-/** The most routes with a series of their own in one half hour. The others are together in `OTHER_ROUTES`. */
+/** The most routes that one process counts in a series of their own. It counts the others together in `OTHER_ROUTES`. */
 export const MOST_ROUTES = 200
 export const OTHER_ROUTES = 'other'
 
@@ -166,7 +166,7 @@ export function startsOf(
   return starts
 }
 
-/** For the half hours that are kept. */
+/** The start of the oldest half hour that is kept, in milliseconds since the epoch. @param at the store's time */
 export function oldestStart(at: number): number {
   return bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
 }
@@ -182,7 +182,7 @@ export function oldestDay(at: number, kept: Retention): number {
   return Math.max(at - keepDaysMs(kept), 0)
 }
 
-/** The longest time from its start for which a day may be kept, because `usage.keep` has at most 400 days. */
+/** The longest time for which a day may be kept from its start, in milliseconds, because `usage.keep` is at most 400 days. */
 export const MOST_DAY_MS = 400 * 24 * 60 * 60_000 + 1000 * BOOK_SECONDS
 
 /** How long a day is kept from its start, in milliseconds: until `usage.keep` after its end. 0 if no days are kept. */

@@ -1,10 +1,10 @@
 /** Counts that are in no series because a process ended before it sent them. */
 
-/** What is lost if a process disappears. */
+/** How far back the counts reach that would be lost if a process disappeared. */
 export interface Unsent {
   /** How long its counts may have waited in memory, in milliseconds. */
   readonly forMs: number
-  /** How much earlier than counted something may have been charged, in milliseconds, because costs may become known late. */
+  /** How long before it was counted a charge may have been made, in milliseconds, because costs may become known late. */
   readonly lateMs: number
 }
 
@@ -20,7 +20,7 @@ export interface Silence {
   readonly to: number
 }
 
-/** At most this many. If there are more, the two with the least time between them are joined, again and again. */
+/** At most `most` silences, sorted by their start. While there are more, the two with the least time between them are joined. */
 export function joinedSilences<T extends Silence>(silences: readonly T[], most: number): (T | Silence)[] {
   const left: (T | Silence)[] = silences.toSorted((a, b) => a.from - b.from)
   while (left.length > most) {

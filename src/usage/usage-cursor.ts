@@ -31,7 +31,7 @@ export function writeUsageCursor(query: UsageQuery, { step, after }: UsagePlace)
   return Buffer.from(JSON.stringify([tagOf(query), query.from, query.to, step, row])).toString('base64url')
 }
 
-/** More than the longest names need. */
+/** The most characters of a cursor. The longest names need fewer. */
 const MOST_CHARACTERS = 8192
 /** No question can name a later time. Far beyond it a calendar has no periods, because dates end. */
 const LATEST = Date.UTC(10_000, 0, 2)
@@ -43,7 +43,7 @@ interface ReadCursor extends UsagePlace {
 }
 
 /**
- * The question for one page. A cursor is only accepted for the same question, and brings its range if that has none.
+ * The question for one page. A cursor is only accepted for its own question, and supplies the range if the fields name none.
  * @param cursor of the page before; `undefined` for the first
  */
 export function readPagedQuery(

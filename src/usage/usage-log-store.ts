@@ -13,7 +13,7 @@ export interface UsageFlush {
   readonly episodes: readonly EpisodeChange[]
 }
 
-/** For one flush, so that it holds Redis for about a millisecond. */
+/** The most entries and changes of one flush, so that it holds Redis for about a millisecond. */
 export const MOST_ENTRIES = 100
 export const MOST_CHANGES = 50
 
@@ -31,7 +31,7 @@ export interface UsageLogStore {
   /** Rows with counts, by start, then name, and the store's time. @throws StoreError */
   readSeries(question: SeriesQuestion): Promise<{ readonly at: number; readonly rows: readonly SeriesRow[] }>
   /**
-   * One page of the refusals, latest refusal first. One that is refused again meanwhile moves to the front.
+   * One page of the episodes, the one with the latest refusal first. An episode with a further refusal meanwhile moves to the front.
    * @param page `cursor`: where the page before ended, `null` for the first; `limit`: 1 to 1000
    * @returns `next`: where the following page begins; `null` at the end
    * @throws StoreError

@@ -12,12 +12,12 @@ export interface OwnerStep {
   /** The store's time. */
   readonly at: number
   readonly owners: readonly OwnerHistory[]
-  /** For these owners by their ids. Default unknown. */
+  /** What is known of these owners besides their runs, by their ids. Default nothing. */
   readonly terms?: ReadonlyMap<string, OwnerTerms>
   readonly next: string | null
 }
 
-/** One step through all owners. Each comes in one step, in no order. @throws StoreError */
+/** One step through all owners. They come in no order, and a scan may return an owner in two steps. @throws StoreError */
 export type OwnerSteps = (cursor: string | null) => Promise<OwnerStep>
 
 export interface PageOptions {
@@ -27,7 +27,7 @@ export interface PageOptions {
   readonly from?: UsagePlace
   /** Rows, at most. */
   readonly limit: number
-  /** How many owners to look at, apart from the rest of the last step. */
+  /** After how many owners the page ends. The step that reaches this number is looked at completely. */
   readonly most: number
   readonly signal: AbortSignal
 }
@@ -103,7 +103,7 @@ export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signa
   return { rows: top.values(), next: step === null ? null : { step, after: null }, ...found }
 }
 
-/** All rows in parts, including those of grants. The reader sets the pace. A row that a scan returns twice is there once. */
+/** All rows in parts, including those of grants. The reader sets the pace. An owner whom a scan returns twice has his rows once. */
 export async function* allOfRuns(
   query: UsageQuery,
   steps: OwnerSteps,

@@ -37,19 +37,19 @@ export interface UsageQuery {
   /** Milliseconds since the epoch. A run counts if its first charge is in [from, to). */
   readonly from: number
   readonly to: number
-  /** Whether it ends with the moment of its first page. Charges since then count too, like everything under way. */
+  /** Whether the query names no end, or one in the future. Runs under way then count as they are, even with charges after the first page. */
   readonly endsNow: boolean
   readonly step: UsageStep
   /** The only name to return; `null` for all. */
   readonly name: string | null
-  /** Only users whose credential last named it; `null` for all. */
+  /** Only users whose credential last named this organisation; `null` for all. */
   readonly organisation: string | null
   readonly category: string | null
-  /** The only window that is counted, because each charge is in every window. Whole days have that of the books, series `null`. */
+  /** The only window that is counted, because each charge is in every window. It is that of the books for whole days, and `null` for series. */
   readonly window: Window | null
-  /** The window for each category, if no window counts all of them. Default `window` for each. */
+  /** The window for each category, if that has fewer gaps than one window for all; `null` if `window` is for all. */
   readonly windows: ReadonlyMap<string, Window> | null
-  /** In the zone of the books. */
+  /** The days of the zone of the books. */
   readonly days: Calendar
   /** Whether a series is read by days and not by half hours. */
   readonly byDays: boolean
@@ -84,7 +84,7 @@ export interface UsageContext extends UsageRules {
   readonly keeping?: KeptStates
   /** Times in which processes that disappeared may have counted something that is in no series. Default none. */
   readonly silences?: readonly Silence[]
-  /** The range of a query without one: that of the page before. Default the last day. */
+  /** The range of the page before, for a query that names none. Default the present day and the one before, as far as they are known. */
   readonly range?: Pick<UsageQuery, 'from' | 'to'> | undefined
 }
 
@@ -154,7 +154,7 @@ function oneOf<T extends string>(path: string, text: string | undefined, all: re
   return found ?? usual
 }
 
-/** Fields that only runs have. */
+/** Problems with fields that do not belong to a series of this kind. */
 function strangeToSeries(by: UsageKind, fields: UsageFields): UsageProblem[] {
   const strange = (['user', 'organisation', 'window', 'category', 'route'] as const).filter(
     (name) => fields[name] !== undefined && name !== by,
@@ -200,7 +200,7 @@ function daysOf({ zone }: Pick<UsageRules, 'zone'>): Calendar {
 /** The few zones of configurations. A calendar remembers periods, so it must be the same object each time. */
 const known = new Map<string, Calendar>()
 
-/** One day before the end, or the time from which anything is known. */
+/** The start of the day before the last one, or the time from which anything is known if that is later. */
 function usualFrom(end: number, context: UsageContext, ofRuns: boolean): number {
   const from = dayBefore(end, 1, context)
   const since = knownSince(context)
@@ -217,7 +217,7 @@ function halfHourOf(moment: number): number {
   return Math.floor(moment / HALF_HOUR_MS) * HALF_HOUR_MS
 }
 
-/** The start of the day that is this many days before the last moment. */
+/** The start of the day that is this many days before the day of the last moment. @param end the first moment after it */
 export function dayBefore(end: number, days: number, context: Pick<UsageRules, 'zone'>): number {
   const calendar = daysOf(context)
   let { from } = periodOf(calendar, end - 1)
@@ -245,14 +245,15 @@ export function spanMs(text: string): number | null {
 }
 
 /**
- * The time of a day in a zone, or of a time with its offset, whose `+` may have become a space; else `null`.
+ * The first moment of a day in a zone, or the moment of a time with its offset, whose `+` may have become a space. It is in milliseconds
+ * since the epoch; `null` for any other text.
  * @param zone IANA name. Default UTC
  */
 export function timeOf(text: string, zone = 'UTC'): number | null {
   const written = text.replace(' ', '+')
   const [, year, month, day] = TIME.exec(written) ?? []
   if (day === undefined) return null
-  // A day that the month does not have would become one of the next.
+  // A day that the month does not have would become a day of the next month.
   const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
   const isDay = new Date(date).getUTCDate() === Number(day)
   if (!isDay || !(Date.parse(written) >= 0)) return null
@@ -261,7 +262,7 @@ export function timeOf(text: string, zone = 'UTC'): number | null {
 
 const A_DAY = '2026-11-01'.length
 
-/** A question about runs. */
+/** The part of a question that decides which windows or series are read. */
 interface Asked {
   readonly by: UsageKind
   readonly step: UsageStep
@@ -273,7 +274,7 @@ interface Asked {
   readonly endsNow: boolean
 }
 
-/** Since when a window is counted in the category or in each; `undefined` if it is not, or if that is unknown. */
+/** Since when a window is counted, in the category of the question or in all; `undefined` if it is not counted, or if that is unknown. */
 function countedSince(window: Window, { category }: Asked, { since }: UsageContext): number | undefined {
   const ofAll = since.get(countedName(window))
   const own = category === null || isBook(window) ? undefined : since.get(countedName(window, category))
@@ -288,9 +289,10 @@ function categoriesIn(window: Window, { since }: UsageContext): number {
 }
 
 /**
- * The named window; for whole days that of the books; otherwise the shortest one whose runs in the range are all kept. If there is none,
- * the one with the fewest gaps, which counts most categories and for longest. Of windows that count only some categories just the longest
- * is considered, because a short one is mostly a guard for one category, such as ten logins in a minute.
+ * The named window, or that of the books for whole days. Otherwise it is the shortest window whose runs in the range are all kept. If there
+ * is none, it is the window with the fewest gaps. Of several such windows it is the one that counts most categories, then the one that is
+ * counted and kept for longest. If they are equal in that too and count only some categories, it is the longest window, because a short one
+ * is mostly a guard for one category, such as ten logins in a minute.
  */
 function windowOf(name: string | undefined, asked: Asked, context: UsageContext, wrong: Wrong): Window | null {
   const byLength = context.windows.toSorted((a, b) => a.seconds - b.seconds)
@@ -348,7 +350,7 @@ function categoriesOf({ windows, since }: UsageContext): ReadonlySet<string> {
   )
 }
 
-/** Whether the books cover the range, because it begins and ends with days, or with what they know. */
+/** Whether the books cover the range. It must begin with a day or with the first moment that the books know, and end with a day or now. */
 function isOfDays({ step, from, to, endsNow }: Asked, context: UsageContext): boolean {
   const { books, since } = context
   if (books === null || step === '30m' || step === '1h') return false
@@ -386,7 +388,7 @@ function ofMembers(organisation: string, user: string | null): string {
   return `what ${user} used within ${organisation} alone is not kept: the rows have all that ${user} used, if the credential named ${organisation} last. Leave the organisation out, or ask by=organisation without the user`
 }
 
-/** Runs of a window that are not kept, or were not counted. */
+/** Why runs of a window may be missing from the range, because they are not kept or were not counted. */
 function gapsOf(window: Window, asked: Asked, context: UsageContext): string[] {
   const { from } = asked
   const { at } = context
@@ -420,7 +422,7 @@ function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept, k
   const seconds = (state: 'longest' | 'shorter'): number =>
     keptForCertain(keeping?.get(kept.isAnonymous(owner) ? 'anonymous' : state), times?.[`${state}Seconds`] ?? 0, from)
   const isLongest = isBook(window) || longestOf(windows)?.seconds === window.seconds
-  // A run from before it was the longest window was kept for the shorter time.
+  // A run from before the window was the longest one was kept for the shorter time.
   const wasLongest = isBook(window) || from >= (since.get(LONGEST + countedName(window)) ?? Number.POSITIVE_INFINITY)
   const keptSeconds = isLongest ? seconds('longest') : seconds('shorter')
   return (
@@ -458,7 +460,7 @@ function gapsOfHalfHours(asked: Asked, context: UsageContext): string[] {
   return [...gaps, ...gapsOfFlushes(asked, context)]
 }
 
-/** The part of a range that gateways have not sent, or never will. */
+/** Why the series may lack a part of the range, because gateways have not sent it yet, or never will. */
 function gapsOfFlushes({ from, to, endsNow }: Asked, { at, silences = [] }: UsageContext): string[] {
   const isOnTheWay = !endsNow && at < to + ON_THE_WAY_MS
   const late = isOnTheWay

@@ -9,7 +9,7 @@ import { allOfRuns, type OwnerSteps, pageOfRuns, pageOfSeries, topOfRuns, type U
 import type { UsageQuery } from './usage-query.ts'
 import { type Found, rowsOfSeries, type UsageRow } from './usage-rows.ts'
 
-/** Responds to a question from the store. */
+/** Reads the rows of a question from the store. */
 
 export type UsageSource = Pick<HistoryStore, 'readHistory' | 'scanHistory'> &
   Pick<UsageLogStore, 'readSeries'> &
@@ -20,7 +20,7 @@ export type UsageSource = Pick<HistoryStore, 'readHistory' | 'scanHistory'> &
 
 /** How many owners one page looks at. If it finds nothing by then it is empty, with a cursor. */
 const LOOKED_AT = 200_000
-/** The same for the most tokens. */
+/** How many owners one page looks at to find the rows with the most tokens. */
 const RANKED_AT = 1_000_000
 
 export interface PageWish {
@@ -75,7 +75,7 @@ async function* inBatches(rows: readonly UsageRow[]): AsyncGenerator<readonly Us
 async function seriesRows(store: UsageSource, query: UsageQuery): Promise<readonly UsageRow[]> {
   const { by, to, name, days, byDays } = query
   if (by === 'user' || by === 'organisation') return []
-  // The first day may have begun before anything was counted.
+  // The range may begin within its first day, at the first moment that the books know.
   const from = byDays ? periodOf(days, query.from).from : query.from
   const asked = { by, from, to, name: name ?? undefined, days: byDays ? days : undefined }
   const { at, rows } = await store.readSeries(asked)

@@ -19,7 +19,7 @@ export interface UsageRow {
   /** Milliseconds since the epoch. A step is cut off at the ends of the range. */
   readonly start: number
   readonly end: number
-  /** The order of rows of the same name and category: the first charge of a run, else the start. */
+  /** Sorts rows of the same name and category. It is the first charge of a run, else the start of the step. */
   readonly place: number
   readonly tokens: number
   /** The tokens beyond a soft limit; `null` if no such limit is known. */
@@ -28,7 +28,7 @@ export interface UsageRow {
   readonly running: boolean
   /** Whether none of its runs reaches over an end of the range. */
   readonly isWhole: boolean
-  /** For a series. */
+  /** The counts of a series; `null` for runs and grants. */
   readonly counts: SeriesCounts | null
   /** In the row of a grant, what was taken from it. `tokens` of other rows include that already. */
   readonly grant: TakenOfGrant | null
@@ -63,7 +63,7 @@ export function rowsOfRuns(
   const own: Own = { category: null, window: ofOwner(window), timesOf: runTimes(ofOwner(window), query) }
   const rows: Mutable[] = []
   const beyond = terms === NO_TERMS ? null : beyondOf(owner, limitsOf)
-  // Runs come by category and mostly in order, so the row is nearly always the last one. Those of counters come last.
+  // Runs come by category and mostly in order, so the row is nearly always the last one. Runs that are still in counters come at the end.
   let last: Mutable | undefined
   /** Categories with a run that reaches over an end of the range, even if they have no row. */
   const over = new Set<string>()
@@ -126,8 +126,8 @@ function emptyRow(
 }
 
 /**
- * A row for each used grant whose time overlaps the range, from when it was given until it ends. Only the amount is kept and not when it
- * was taken, so the row is whole if all of that time is in the range.
+ * A row for each used grant whose time overlaps the range. It reaches from when the grant was given until it ends. Only the amount that was
+ * taken is kept, and not when. So the row is whole if the whole time of the grant is in the range.
  * @param at the store's time of the reading
  */
 export function rowsOfGrants(owner: OwnerHistory, query: UsageQuery, at: number, { grantOf }: OwnerTerms): UsageRow[] {
@@ -188,8 +188,8 @@ interface Times {
 const known = new WeakMap<Calendar, readonly number[]>()
 
 /**
- * The period of a calendar around a moment in the range, or in the period before. Starts are remembered, because finding a period takes a
- * tenth of a millisecond, and a scan needs it for each day of each user.
+ * The period of a calendar around a moment in the range, or in the period before. Starts are remembered, because finding a period is slow,
+ * and a scan needs one for each day of each user.
  */
 function periodIn(query: UsageQuery, calendar: Calendar, moment: number): Times {
   const starts = startsAround(calendar, query)
@@ -215,7 +215,7 @@ function startsAround(calendar: Calendar, { from, to }: UsageQuery): readonly nu
   return made
 }
 
-/** The starts of the periods from one that contains a moment, to the first one after another moment. */
+/** The starts of the periods, from the one that contains `first` to the first one that begins after `last`. */
 function startsOf(calendar: Calendar, first: number, last: number): number[] {
   const starts: number[] = []
   for (let moment = first; ; ) {

@@ -28,7 +28,7 @@ export interface ShownRow extends Partial<ShownCounts> {
   readonly running: boolean
 }
 
-/** @param range the ends of the range as texts, which most rows share. Default each row has its own */
+/** @param range the ends of the query's range as texts, for the rows that begin or end there. Default each row makes its own texts */
 function shownRow(query: UsageQuery, row: UsageRow, range?: Pick<ShownPage, 'from' | 'to'>): ShownRow {
   const { by, from, to } = query
   const { name, category, tokens, running, counts } = row
@@ -55,7 +55,7 @@ export interface ShownPage {
   readonly to: string
   readonly by: UsageKind
   readonly step: UsageStep
-  /** The name of the window, `days` for the books; `null` for a series, and if several windows are read, which rows name then. */
+  /** The name of the window, or `days` for the books; `null` for a series, or if rows have different windows. Each row names its window. */
   readonly window: string | null
   readonly complete: boolean
   readonly rows: ShownRow[]
@@ -93,10 +93,10 @@ export function shownPage(query: UsageQuery, { rows, next, reachesOver }: UsageP
 
 const SHOWN_COUNTS = [...COUNT_FIELDS, ...LATER_FIELDS].filter((field) => field !== 'tokens')
 
-/** Without a page that says it for all, each row says whether its whole range is known. */
+/** A row of a text, which has no page around it. So each row says whether its whole range is known. */
 interface TextRow extends ShownRow {
   readonly complete: boolean
-  /** The id of a grant in its row, and what was taken from it. */
+  /** In the row of a grant, its id and the tokens that were taken from it. */
   readonly grant?: string
   readonly taken?: number
 }
@@ -145,7 +145,7 @@ function cellOf(value: TextRow[keyof TextRow]): string | number {
   return typeof value === 'number' ? value : String(value ?? '')
 }
 
-/** About how many bytes a piece has. */
+/** About how many characters a piece has. */
 const PIECE = 32_768
 
 /** A text of rows in pieces that are neither tiny nor large. */
