@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
-/** Parsers for places on the network and on disk. A problem never repeats a URL with a password. */
+/** Parsers for places on the network and on disk. No problem repeats a URL that may hold a password. */
 
 export interface HostPort {
   /** A name or an address; IPv6 without brackets. */
@@ -13,13 +13,13 @@ export interface HostPort {
 
 export type IssuerKeys =
   | { readonly kind: 'url'; readonly url: string }
-  /** `hash` is that of the file's content when the configuration was loaded. */
+  /** `hash` is the hash of the content that the file had when the configuration was loaded. */
   | { readonly kind: 'file'; readonly path: string; readonly hash?: string }
   /** `previous` is accepted too, during a rotation. */
   | { readonly kind: 'secret'; readonly secret: string; readonly previous?: string }
 
 export type StoreLocation =
-  /** The path is relative to the working directory, or `:memory:`. */
+  /** A path, which begins at the working directory unless it is absolute; or `:memory:`. */
   | { readonly kind: 'sqlite'; readonly path: string }
   /** The URL contains credentials and must not be logged. */
   | {
@@ -78,12 +78,12 @@ function hostPortCure(text: string): string {
   return /^[a-z]+:\/\//i.test(text) ? 'remove the scheme' : 'write one like 127.0.0.1:8080'
 }
 
-/** Digits and dots alone would be an address, and it is invalid if it gets here. */
+/** Whether a text is a host name. Digits and dots alone are meant as an address, and no valid address gets here. */
 function isHostName(host: string): boolean {
   return HOST_NAME.test(host) && !/^[\d.]+$/.test(host)
 }
 
-/** In the form of `Origin`; or `*`, or `null`. */
+/** An origin as browsers send it in the field `Origin`; or `*`, or `null`. */
 export function parseWebOrigin(text: string): Reading<string> {
   if (text === '*' || text === 'null') return { value: text }
   const origin = webOriginOf(text)
@@ -91,19 +91,19 @@ export function parseWebOrigin(text: string): Reading<string> {
   return origin === text ? { value: text } : { problem: `browsers never send ${quote(text)}: write ${origin}` }
 }
 
-/** In lower case, without a path and without the scheme's default port. */
+/** The origin of a URL in lower case, without the scheme's default port; `null` if the text is no such URL. */
 function webOriginOf(text: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/*]/.test(text) || !URL.canParse(text)) return null
   const { protocol, host } = new URL(text)
   return host === '' ? null : `${protocol}//${host.toLowerCase()}`
 }
 
-/** Whether only this machine can reach it. */
+/** Whether only this machine can reach the host. */
 export function isLoopback(host: string): boolean {
   return host === '::1' || host.toLowerCase() === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-/** Whether two addresses to listen on are, or may be, the same, however each is written. */
+/** Whether two addresses to listen on overlap, or may overlap, however each is written. */
 export function shareAddress(a: string, b: string): boolean {
   if (isEvery(a) || isEvery(b)) return true
   return addressesOf(a).some((one) => addressesOf(b).some((other) => isSame(one, other)))
@@ -122,13 +122,13 @@ function isEvery(host: string): boolean {
   return ['0.0.0.0', '::'].some((every) => isSame(host, every))
 }
 
-/** `localhost` may be either, depending on the machine. */
+/** `localhost` may be the IPv4 or the IPv6 loopback address, depending on the machine. */
 function addressesOf(host: string): string[] {
   const name = host.toLowerCase().replace(/\.$/, '')
   return name === 'localhost' ? ['127.0.0.1', '::1'] : [name]
 }
 
-/** The list compares spellings of IPv6, and IPv4 within it, but not zones (`fe80::1%eth0`). */
+/** `BlockList` takes all spellings of an IPv6 address for the same, also those with IPv4 within, but it ignores zones (`fe80::1%eth0`). */
 function isSame(a: string, b: string): boolean {
   if (isIP(a) === 0 || isIP(b) === 0 || zoneOf(a) !== zoneOf(b)) return a === b
   const list = new BlockList()
@@ -157,7 +157,7 @@ export function parseUpstream(text: string): Reading<string> {
   }
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
     return { problem: 'holds a query or fragment: remove it' }
-  // From the text, because a parsed URL has no dots any more.
+  // The path is taken from the text, because a parsed URL has lost the segments `.` and `..`.
   const path = /^https?:\/\/[^/]*(.*?)\/?$/i.exec(text)?.[1] ?? ''
   if (!BASE_PATH.test(path) || path.length > 1024) {
     const cure =
@@ -179,7 +179,7 @@ export function parseHost(text: string): Reading<string> {
   }
 }
 
-/** The longest path of a Unix socket in bytes: `sun_path` of Linux without its end. */
+/** The longest path of a Unix socket in bytes: `sun_path` of Linux without the zero byte at its end. */
 export const MAX_SOCKET_PATH = 107
 
 /** The place of an issuer's keys. */
@@ -229,7 +229,7 @@ function parseFile(path: string): Reading<IssuerKeys> {
 const STORES =
   'write sqlite:PATH, redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT; rediss with two s, also rediss+sentinel and rediss+cluster, is by TLS; valkey may stand for redis'
 
-/** The prefix of every key in Redis. A brace would end its hash tag, and mix the keys of two stores. */
+/** The prefix of every key in Redis. A brace in it would end the hash tag of a key, and mix the keys of two stores. */
 export const PREFIX = /^[A-Za-z0-9_.:-]{1,64}$/
 export const NOT_A_PREFIX = 'is not a prefix: write 1 to 64 letters, digits, "_", ".", ":" or "-"'
 
@@ -350,7 +350,7 @@ export function parseWebhook(text: string): Reading<string> {
 const WEBHOOK_KEY = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 const NEW_KEY = 'make one with: echo "whsec_$(openssl rand -base64 32)"'
 
-/** A key in the form of Standard Webhooks. Some receivers would read another text as base64, and others would not. */
+/** A key in the form of Standard Webhooks. Some receivers would read a text in another form as base64, and others would not. */
 export function parseWebhookSecret(text: string): Reading<string> {
   if (!text.startsWith('whsec_')) return { problem: `does not begin with whsec_: ${NEW_KEY}` }
   const base64 = WEBHOOK_KEY.exec(text)?.[1] ?? ''

@@ -11,7 +11,7 @@ import type { Reading } from './units.ts'
 import { toData } from './yaml-data.ts'
 
 export interface AdminAddress extends HostPort {
-  /** Whether it uses TLS. */
+  /** Whether the listener uses TLS. */
   readonly encrypted: boolean
   /** An admin token of role admin; `null` if the file has none. */
   readonly token: string | null
@@ -20,8 +20,7 @@ export interface AdminAddress extends HostPort {
 /**
  * The address of the admin listener, from a file that may have problems elsewhere. A running gateway keeps its earlier
  * configuration, so a bad change of the file must not make it look dead.
- * @returns a problem if the address cannot be read from the file, because it is unreadable, has a syntax error, or the
- * address is invalid
+ * @returns a problem if the file is missing, unreadable or empty, if it has a syntax error, or if the address in it is invalid
  */
 export async function adminAddress(file: string, env: Environment): Promise<Reading<AdminAddress>> {
   const text = await readFile(file, 'utf8').catch(({ code }: NodeJS.ErrnoException) => ({ code }))

@@ -1,2 +1,2 @@
-/** `admin.token` is short for one token of this name. Apart from the schema, which a running gateway does not need. */
+/** The name of the token in `admin.token`. It has a file of its own, because a running gateway needs it without the schema. */
 export const ADMIN_NAME = 'admin'

@@ -6,16 +6,16 @@ export interface WrittenLimit {
   readonly category: string
   readonly window: string
   readonly limit: number
-  /** Tokens that pass beyond it. Default none. */
+  /** Tokens that may pass beyond the limit. Default none. */
   readonly over?: number | undefined
-  /** Becomes a comment of one line. */
+  /** The reason, which becomes a comment of one line. */
   readonly why: string
 }
 
 /**
  * The text of a configuration with other baselines. Comments and environment variables stay, but blanks may change.
- * @param text without problems
- * @param head lines of a comment at its beginning
+ * @param text a configuration without problems
+ * @param head lines of a comment at the beginning of the result
  */
 export function withBaselines(text: string, limits: readonly WrittenLimit[], head: readonly string[]): string {
   const document = parseDocument(text)

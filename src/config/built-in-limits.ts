@@ -4,9 +4,9 @@ import { BASELINES } from './schema/quota.ts'
 type Data = Readonly<Record<string, unknown>>
 
 /**
- * Adds the built-in limits of `read` and `write` to the data of a file if a rule names such a category and `quota.baselines` has only
- * others. It gets the same windows as these, if each has a built-in limit. Otherwise the category stays unknown, which is a problem. A
- * file without baselines gets all of them from the schema.
+ * Adds the built-in limits of `read` or `write` to the data of a file if a rule names that category and `quota.baselines` lacks it. The
+ * added category gets the windows of the other categories, if each of these windows has a built-in limit. Otherwise the category stays
+ * unknown, which is a problem. A file without baselines gets all built-in limits from the schema.
  */
 export function withBuiltInLimits(data: unknown): unknown {
   const quota = isObject(data) ? data.quota : undefined

@@ -16,13 +16,13 @@ export type { Pattern, Segment } from './pattern.ts'
 export interface Config extends Omit<Understood, 'quota' | 'routes' | 'upstream'> {
   /** The file from which it was read, as it was named. */
   readonly file: string
-  /** The number of workers that share it, if it is the part of one (`workers/share.ts`). Default 1 for the whole. */
+  /** Among how many workers the totals are divided, if this is the part of one worker (`workers/share.ts`). Default 1. */
   readonly sharedBy?: number
   readonly upstream: UpstreamConfig
   readonly quota: QuotaConfig
   /** In the order of the file, which does not matter. */
   readonly routes: readonly RouteConfig[]
-  /** The same for the same `routes`, even on other lines. */
+  /** A hash of `routes`. It does not depend on the lines on which they stand. */
   readonly rulesHash: string
 }
 
@@ -43,7 +43,7 @@ export type IssuerConfig = AuthConfig['jwt'][number]
 export type QuotaConfig = Understood['quota'] & {
   /** The line of each limit in the file, under the same keys. Built-in defaults have none. */
   readonly lines: LimitLines
-  /** Whether a claim names the first day of months. Default no. */
+  /** Whether a claim, or a service that asks for decisions, can name the first day of a user's months. Default no. */
   readonly hasNamedDays?: boolean
 }
 
@@ -82,6 +82,6 @@ export type Part = PartsConfig['address']
 export type DecisionsConfig = NonNullable<Understood['decisions']>
 /** What pages of other origins may read. */
 export type CorsConfig = NonNullable<Understood['cors']>
-/** Who is notified of what. `category` and `window` are `null` for an alert about failures. */
+/** An alert: what is watched, and which webhook is notified. `category` and `window` are `null` for an alert about failures. */
 export type AlertConfig = Understood['alerts'][number]
 export type LogConfig = Understood['log']

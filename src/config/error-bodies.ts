@@ -7,7 +7,7 @@ import { readText } from './text-file.ts'
 /** Sizes in bytes. */
 const BODY = { what: 'the file with the body', most: 64 * 1024, tooLarge: 'is larger than 64 KiB: shorten it' }
 
-/** The values of every refusal. */
+/** The values that the body of any error may contain. */
 const COMMON: readonly (readonly [string, 'text' | 'number'])[] = [
   ['error', 'text'],
   ['msg', 'text'],
@@ -19,7 +19,7 @@ const COMMON: readonly (readonly [string, 'text' | 'number'])[] = [
   ['user', 'text'],
 ]
 
-/** The additional values of a refusal by the quota. */
+/** The additional values that the body of a refusal by the quota may contain. */
 const OF_QUOTA: typeof COMMON = [
   ['scope', 'text'],
   ['category', 'text'],
@@ -37,7 +37,7 @@ const NAMES_OF_QUOTA: Names = new Map([...COMMON, ...OF_QUOTA])
 
 export type ErrorBodies = ReadonlyMap<ErrorCode, ErrorBodyConfig>
 
-/** Reads the files. Never rejects: an error becomes a problem at the key of the file. */
+/** Reads the files with the bodies. Never rejects: an error becomes a problem at the key of the file. */
 export async function readErrorBodies(errors: ErrorBodies): Promise<{ bodies: ErrorBodies; findings: Finding[] }> {
   const findings: Finding[] = []
   const bodies = new Map<ErrorCode, ErrorBodyConfig>()

@@ -12,7 +12,7 @@ export async function unusableFiles(config: Config): Promise<Finding[]> {
   return [...findings, longSocket(config)].filter((finding) => finding !== null)
 }
 
-/** The system would cut a longer path, and connect to another file. */
+/** A problem if the path of `upstream.socket` is too long. The system would cut it, and connect to another file. */
 function longSocket({ upstream: { socket } }: Config): Finding | null {
   if (socket === null || Buffer.byteLength(socket) <= MAX_SOCKET_PATH) return null
   const message = `${quote(socket)} has more than ${MAX_SOCKET_PATH} bytes: choose a shorter path`

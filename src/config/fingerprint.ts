@@ -4,13 +4,13 @@ import type { Config } from './config.ts'
 import type { Parsed } from './schema.ts'
 
 /**
- * What a configuration decides about requests, as 16 hexadecimal digits, so that replicas with the same digits decide
- * alike. Environment variables and the public keys in a file count. Comments, and addresses and sizes of single
- * replicas, do not. It contains no secret.
+ * A hash that shows whether replicas have the same limits, rules, issuers and path spellings, as 16 hexadecimal digits.
+ * Values of environment variables and the public keys in a file count. Comments, and addresses and sizes of single
+ * replicas, do not count. No secret goes into the hash.
  */
 export const fingerprint = onceForEach((config: Config): string => digest(decisive(config)))
 
-/** For the rules alone. Many rules take long, so the hash is part of the configuration and is made where the file is read. */
+/** A hash of the rules alone. Hashing many rules takes long, so it is done once, where the file is read, and kept in the configuration. */
 export function rulesHash(routes: readonly Parsed['routes'][number][]): string {
   return digest(routes)
 }

@@ -5,10 +5,10 @@ import { foldedName, isFieldName } from '../lib/field-names.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
-/** Allowed names and values of headers that the upstream gets or does not get, and of those that name a caller. */
+/** Rules for the names and values of header fields that a configuration adds, removes or reads. */
 
 const MAX_NAME = 256
-/** RFC 9110 section 5.5, without obs-text at the ends. */
+/** A field value of RFC 9110 section 5.5 that is not empty. Blanks and tabs may only be inside it. */
 export const HEADER_VALUE = /^[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?$/
 
 /** The gateway writes these itself, or they belong to one connection (RFC 9110 section 7.6.1). */
@@ -17,7 +17,7 @@ const OURS = new Set([
   ...['transfer-encoding', 'upgrade', 'content-length', 'expect', 'host', 'x-tollgate-user', 'http2-settings'],
 ])
 
-/** These describe a request and its origin, so they cannot name the caller. */
+/** These describe a request and its origin already, so no configured field may have their names. */
 const TAKEN = new Set([
   ...['x-request-id', 'via', 'authorization', 'cookie', 'content-type', 'content-encoding', 'max-forwards'],
   ...['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-prefix'],
@@ -76,7 +76,7 @@ export function fieldNameProblem(name: string): string | null {
   return `${quote(name)} is not a header name: write letters, digits and "-"`
 }
 
-/** The fact about the caller in a field. */
+/** A fact about the caller that a field for the upstream contains. */
 export type Fact =
   | { readonly kind: 'user' | 'organisation' | 'plan' }
   | { readonly kind: 'claim'; readonly path: string }
@@ -109,7 +109,7 @@ const NO_CALLER = new Set([
   ...['content-type', 'content-encoding', 'forwarded', 'sec-websocket-protocol', 'sec-websocket-key', 'accept'],
 ])
 
-/** What is wrong with the name of a field that identifies callers; `null` if nothing is. Only letters, digits and "-" occur. */
+/** What is wrong with the name of a field that identifies callers; `null` if nothing is. Only letters, digits and "-" are allowed. */
 export function callerHeaderProblem(name: string): string | null {
   const lower = name.toLowerCase()
   if (!PLAIN_NAME.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`

@@ -7,7 +7,7 @@ const VARIABLE = { $ref: '#/$defs/variable' }
 
 /**
  * The JSON Schema (draft 2020-12) of the configuration file, with which editors complete and check it. It describes single
- * values; only `check` knows the rules between keys. Shapes in several places, such as a price, are once in `$defs`.
+ * values; only `check` knows the rules between keys. A shape that several keys have, such as a price, stands once in `$defs`.
  */
 export function jsonSchema(): Json {
   const { $schema, $defs = {}, ...root } = z.toJSONSchema(schema, { io: 'input' })
@@ -26,7 +26,7 @@ export function jsonSchema(): Json {
   }
 }
 
-/** In the form of config/tollgate.schema.json. */
+/** The JSON Schema as the text of config/tollgate.schema.json. */
 export function printJsonSchema(): string {
   return `${JSON.stringify(jsonSchema(), null, 2)}\n`
 }

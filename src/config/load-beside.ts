@@ -21,9 +21,9 @@ export interface FromThread {
 }
 
 /**
- * Like `loadConfig`, in a thread. Reading 10,000 rules takes a second of CPU, and the thread takes its memory with it when it ends.
- * The `outline` of the result lacks the rules. If no thread can be started, the file is read in this one.
- * @param thread the program of the thread. Default ours
+ * Like `loadConfig`, in a thread. Reading many rules takes much CPU, and the thread takes its memory with it when it ends. The
+ * `outline` of the result lacks the rules. If the thread cannot be started or ends too early, the calling thread reads the file.
+ * @param thread the program of the thread. Default `load-thread.ts`
  */
 export async function loadBeside(file: string, env: Environment, thread = THREAD): Promise<LoadResult> {
   try {
@@ -36,7 +36,7 @@ export async function loadBeside(file: string, env: Environment, thread = THREAD
 /** @throws Error if the thread ends too early */
 async function fromThread(thread: Worker): Promise<LoadResult> {
   const ended = once(thread, 'exit').then(([code]) => Promise.reject(new Error(`the thread ended with ${code}`)))
-  // It also ends after its last message.
+  // The thread also ends after its last message, when nobody waits for `ended` any more.
   ended.catch(() => {})
   const next = async <T>(): Promise<T> => (await Promise.race([once(thread, 'message'), ended]))[0]
   try {

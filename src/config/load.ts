@@ -30,11 +30,11 @@ export interface Loaded {
   readonly config: Config
   readonly warnings: readonly Problem[]
   /**
-   * The same for all replicas with the same file and shared files: key sets, authorities, an OpenAPI document. Certificates
-   * and keys of single replicas do not count.
+   * The same for all replicas with the same file and the same shared files: key sets of issuers, the authorities of the upstream, an
+   * OpenAPI document, and bodies of errors. Certificates and keys of single replicas do not count.
    */
   readonly hash: string
-  /** The hash of the text of the file. If the file names no others, it equals `hash`. */
+  /** The hash of the text of the file. It equals `hash` if the file names none of the shared files. */
   readonly textHash: string
   /** The place of each key, for problems that are found later, for example in a key file. */
   readonly outline: Tree
@@ -42,17 +42,17 @@ export interface Loaded {
 
 export interface Rejected {
   readonly ok: false
-  /** At least one: all problems that can be reported, by line. */
+  /** All problems that can be reported, by line. There is at least one. */
   readonly problems: readonly Problem[]
   readonly warnings: readonly Problem[]
 }
 
-/** In bytes. Usual files have a few thousand. */
+/** The size of the largest configuration file. Usual files have a few thousand bytes. */
 const MAX_FILE = 1 << 20
 const TOO_LARGE = 'is larger than 1 MiB: name the configuration file, or shorten it'
 const FILE = { what: 'the configuration file', most: MAX_FILE, tooLarge: TOO_LARGE, ignoreBOM: true }
 
-/** Reads a configuration file, and checks that its files can be read. Never rejects: every error is a problem. */
+/** Reads a configuration file, and checks that the files that it names can be read. Never rejects: every error is a problem. */
 export async function loadConfig(file: string, env: Environment): Promise<LoadResult> {
   const reading = await readText(file, FILE)
   if ('problem' in reading) return reject([{ path: [], message: reading.problem }], null, file)
@@ -64,7 +64,7 @@ export async function loadConfig(file: string, env: Environment): Promise<LoadRe
     : { ok: false, problems: sortProblems(problems), warnings: result.warnings }
 }
 
-/** Read together with the configuration, so that all processes of the gateway have the same files. */
+/** Reads the files that all processes of the gateway must have alike, together with the configuration. */
 async function withFiles(loaded: Loaded): Promise<LoadResult> {
   const { warnings } = loaded
   const reading = await withDocument(loaded.config)
@@ -102,7 +102,7 @@ async function withKeyHashes(config: Config): Promise<Config> {
   return { ...config, auth: { ...config.auth, jwt: await Promise.all(jwt) } }
 }
 
-/** `undefined` without a file, or if it has disappeared, which its user reports. */
+/** `undefined` without a file, or if the file cannot be read. The part of the gateway that uses the file reports that. */
 async function hashOfFile(file: string | null | undefined): Promise<string | undefined> {
   return file == null
     ? undefined
@@ -151,7 +151,7 @@ function findUnfit(text: string): Finding | null {
   return falseSpace(text, FALSE_INDENT, 'does not indent') ?? falseSpace(text, FALSE_GAP, 'does not end a key')
 }
 
-/** @param pattern ends with the character that is no space */
+/** @param pattern its match ends with the character that is no space */
 function falseSpace(text: string, pattern: RegExp, what: string): Finding | null {
   const found = pattern.exec(text)
   if (found === null) return null
@@ -160,9 +160,9 @@ function falseSpace(text: string, pattern: RegExp, what: string): Finding | null
   return unfitAt(text, blank, `${name} looks like a space and ${what} in YAML: replace each by a space`)
 }
 
-/** Before a key, where YAML takes it as a part of the name. It may also be in a text of several lines. */
+/** A false space before a key, which YAML takes as a part of the key. Without a colon the line may belong to a text of several lines. */
 const FALSE_INDENT = new RegExp(`^[ -]*[${INVISIBLE}](?=.*:(?:\\s|$))`, 'm')
-/** After a key and its colon, where YAML takes everything as one text. */
+/** A false space after a key and its colon, so that YAML takes the whole line as one text. */
 const FALSE_GAP = new RegExp(`^[ -]*[\\w-]+:[${INVISIBLE}]`, 'm')
 
 function unfitAt(text: string, index: number, message: string): Finding {

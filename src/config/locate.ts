@@ -4,8 +4,8 @@ import type { Tree } from './tree.ts'
 const START: Position = { line: 1, column: 1 }
 
 /**
- * The place of a finding: the value at its path, or the key of a value that spans lines. For a missing value it is the
- * deepest existing map that should contain it.
+ * The place of a finding: the scalar at its path, or the key of the map or list there. For a missing value it is the
+ * place of the deepest existing value on the path.
  */
 export function locate(tree: Tree | null, { path, key, at }: Pick<Finding, 'path' | 'key' | 'at'>): Position {
   if (at !== undefined) return at

@@ -4,7 +4,7 @@ import { quote } from './problems.ts'
 import { readText } from './text-file.ts'
 import type { Reading } from './units.ts'
 
-/** An OpenAPI 3 document of another service. Only this much of it is known. */
+/** An OpenAPI 3 document of another service. Only its version was checked, and that `paths` is a map if it exists. */
 export type OpenapiDocument = { readonly openapi: string } & { readonly [key: string]: unknown }
 
 const DOCUMENT = { what: 'an OpenAPI document', most: 8 << 20, tooLarge: 'is larger than 8 MiB: shorten it' }

@@ -27,8 +27,8 @@ export type ParsedAlert = Partial<z.output<typeof alert>>
 export type ParsedRoute = Of<typeof route>
 
 /**
- * The valid parts of a file, under its keys, so that rules between keys are checked even if other keys have problems. A section that
- * the file lacks is `undefined` if the rules ask for that.
+ * The valid parts of a file, under its keys, so that rules between keys are checked even if other keys have problems. If a rule must
+ * know that the file lacks a section, the missing section is `undefined`.
  */
 export function partialConfig(data: unknown) {
   const root = isObject(data) ? data : {}
@@ -48,7 +48,7 @@ export function partialConfig(data: unknown) {
     upstream: isObject(root.upstream) ? keys(upstream.in, root.upstream) : {},
     auth: authIn(root.auth),
     quota: keys(quota.in, root.quota),
-    /** As written, even if their values have problems. */
+    /** Names of categories and plans as they are written, even if their values have problems. */
     names: namesIn(root.quota),
     routes: items(route.in, root.routes),
     alerts: items(alert, root.alerts),
@@ -76,7 +76,7 @@ function referenceIn(value: Record<string, unknown>) {
   return { ...(path !== undefined && { path }), services: items(referenceService, value.services) }
 }
 
-/** A list is `null` if the file has unreadable ones. */
+/** A list is `null` if the names are not known, because the section is invalid or its key may be misspelt. */
 function namesIn(value: unknown) {
   const { baselines, store_outage, plans } = isObject(value) ? value : {}
   const personal = isObject(baselines) ? baselines.personal : undefined

@@ -1,6 +1,6 @@
 import type { Config, RouteConfig } from './config.ts'
 
-/** How many rules a part has. Taking one over from another thread or process blocks the event loop for about a millisecond. */
+/** The most rules of a part. So few block the event loop only for a moment when a part comes from another thread or process. */
 const PART = 500
 
 /** A configuration in pieces, because taking over 10,000 rules at once would delay other work. */

@@ -13,7 +13,7 @@ export type Segment =
 export interface Pattern {
   /** As in the file. */
   readonly match: string
-  /** In upper case, at least one; or any method. */
+  /** At least one method in upper case; or `*` for any method. */
   readonly methods: readonly string[] | '*'
   /** One for each slash: `/` is one empty literal, and a trailing slash adds one at the end. */
   readonly segments: readonly Segment[]
@@ -22,7 +22,7 @@ export interface Pattern {
 /** TRACE repeats credentials, and CONNECT asks for a tunnel, so the gateway responds with 405 to both. */
 const SERVED = new Set(METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'))
 const PARAM = /^:[A-Za-z_][A-Za-z0-9_]{0,63}$/
-/** Nobody writes longer rules by hand. A look-up recurses with their length, and checks take time with its square. */
+/** Nobody writes longer rules by hand. A look-up recurses once for each segment, and the time of checks grows with the square of them. */
 const MAX_SEGMENTS = 64
 const EXAMPLE = 'write one like GET /v1/items/:id'
 

@@ -18,9 +18,8 @@ export function membersIn(name: string): string[] | null {
   return names.length > 1 || (names.length === 1 && /^[$/]/.test(name)) ? names : null
 }
 
-/** A nested member as JSON. @param value a text, unless it is a scalar of JSON */
+/** A nested member as JSON. @param value a scalar of JSON, which stays as it is, or another text, which gets quotes */
 export function nested(names: readonly string[], value: string): string {
-  // In quotes if it looks like a number, as the keys of json-scalar.ts.
   const written = isJson(value) ? value : JSON.stringify(value)
   return names.reduceRight((inner, name) => `{ ${JSON.stringify(name)}: ${inner} }`, written)
 }

@@ -3,7 +3,7 @@ import type { Variable } from './yaml-data.ts'
 
 /** Syntax characters in our own sentences, like "%". They reveal nothing of a secret, and the cure needs them. */
 const MARK = /^[^\p{L}\p{N}\s]{1,2}$/u
-/** Quoted like JSON. Some sentences contain unquoted names from the file, which may look like a quotation. */
+/** A text that is quoted like JSON. Some sentences contain unquoted names from the file, which may look like a quotation. */
 const QUOTED = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/g
 
 /** A value from the environment or a file may be a secret in the wrong place, so problems name its source and not the value. */

@@ -44,13 +44,13 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
   }
 }
 
-/** By a claim, or by a service that asks whether its requests may go on. */
+/** Whether a claim, or a service that asks for decisions, can name the first day of a user's months. */
 function areDaysNamed({ auth, decisions, quota }: Parsed): boolean {
   const isClaimed = [...auth.jwt, ...auth.introspection].some(({ periodDayClaim }) => periodDayClaim !== null)
   return isClaimed || (decisions !== null && quota.windows.some(isMonth))
 }
 
-/** The name is never resolved. */
+/** The URL of an upstream on a Unix socket, if the file has none. The host name is never resolved. */
 const BEHIND_A_SOCKET = 'http://localhost'
 
 function beside<T extends string | null>(path: T, file: string): T | string {

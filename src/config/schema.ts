@@ -80,5 +80,5 @@ export const schema = section(
   }),
 )
 
-/** A file that fits the schema. */
+/** The configuration in the words of the domain, as the schema makes it from a valid file. */
 export type Parsed = z.output<typeof schema>

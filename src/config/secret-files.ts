@@ -7,12 +7,12 @@ import type { Reading } from './units.ts'
 /** Returns the text of a file, by its path. It never throws, and problems never repeat the text. */
 export type ReadSecret = (path: string) => Reading<string>
 
-/** In bytes. A secret has a few hundred, and a key in PEM a few thousand. */
+/** The largest file in bytes. A secret has a few hundred bytes, and a key in PEM a few thousand. */
 const MAX_SECRET = 65_536
 
 /**
- * Reads secrets from files. Each file is read once, so that it has one text even if it is replaced meanwhile. @param folder to
- * which paths are relative
+ * Reads secrets from files. Each file is read once, so that it has one text even if it is replaced meanwhile.
+ * @param folder the folder to which paths are relative
  */
 export function secretFiles(folder: string): ReadSecret {
   const known = new Map<string, Reading<string>>()

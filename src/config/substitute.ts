@@ -10,7 +10,7 @@ const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/
 /** A minus introduces the default of a variable named `file`. */
 const FILE = /^file:(?!-)([\s\S]+)$/
 
-/** Whether a text refers to the environment or a file, or escapes that. */
+/** Whether a text refers to the environment or a file, or contains the escape `$${`. */
 export function mentionsEnvironment(text: string): boolean {
   return text.includes('${')
 }
@@ -20,7 +20,7 @@ export function isOneVariable(text: string): boolean {
   return /^\$\{[^}]*\}$/.test(text)
 }
 
-/** Whether a text is a shell variable. Here it is a plain text, so a secret would be the variable's name. */
+/** Whether a text is written like a shell variable, `$NAME`. It is plain text here, so the name would be taken for the secret. */
 export function isShellVariable(text: string): boolean {
   return /^\$[A-Z_][A-Z0-9_]*$/.test(text)
 }

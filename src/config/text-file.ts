@@ -4,11 +4,11 @@ import { readRegular } from '../lib/regular-file.ts'
 import type { Reading } from './units.ts'
 
 export interface TextFile {
-  /** The content, for the cure "name another file". */
+  /** The file that should be named, for the cure `name WHAT`. */
   readonly what: string
   /** The most bytes. */
   readonly most: number
-  /** The sentence about a larger one. */
+  /** The problem of a larger file. */
   readonly tooLarge: string
   /** Whether a byte order mark stays in the text. Default no. */
   readonly ignoreBOM?: boolean

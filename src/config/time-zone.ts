@@ -7,7 +7,7 @@ export const TIME_ZONE = 'Asia/Shanghai'
 
 /** A name that `Intl` knows, unchanged. */
 export function parseTimeZone(text: string): Reading<string> {
-  // The first use of `Intl` loads 7 MB, which is 7 % of a start.
+  // The first use of `Intl` loads much data, which would delay a start.
   if (text === TIME_ZONE) return { value: text }
   try {
     new Intl.DateTimeFormat('en', { timeZone: text })

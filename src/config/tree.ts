@@ -14,7 +14,7 @@ import { type Finding, type Path, type Position, quote } from './problems.ts'
 import { cureOf } from './yaml-cures.ts'
 import { openingBefore } from './yaml-openers.ts'
 
-/** A YAML document with the place of everything in it. Only this file reads with the yaml library. */
+/** A YAML document with the place of everything in it. Besides `baselines-text.ts`, only this file uses the yaml library. */
 export type Tree = MapTree | ListTree | ScalarTree
 
 export interface MapTree extends Position {
@@ -61,7 +61,7 @@ interface Reader {
   aliased: number
 }
 
-/** Counted here, because the library's parser leaves lines out after serious syntax errors (yaml 2.9.1). */
+/** Lines are counted here, because the library's parser leaves some out after serious syntax errors (yaml 2.9.1). */
 function linesOf(text: string): LineCounter {
   const lines = new LineCounter()
   lines.addNewLine(0)
@@ -80,7 +80,7 @@ export function parseTree(text: string): { readonly tree: Tree | null; readonly 
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  // Duplicate keys are found below, because the library compares each key with each, and names only one place.
+  // Duplicate keys are found below, because the library compares each key with every other, and names only one place.
   const doc = parseDocument(text, { version: '1.2', schema: 'core', uniqueKeys: false, ...QUIET })
   const errors = syntaxErrors(text, [...doc.errors, ...doc.warnings].slice(0, MAX_SYNTAX_ERRORS), position)
   // A %YAML 1.1 directive would make `no` a boolean, and 010 the number 8.

@@ -24,9 +24,9 @@ export interface ConfigWatch {
 
 /**
  * Calls `onChange` when the content of a file has changed. The file may be rewritten, replaced by a rename, or reached by a
- * link that is swapped, as in a ConfigMap. A file that disappears or comes back has changed too. Events of the folder make it
- * fast. Polling makes it certain, because links lead out of the folder, and some file systems report nothing. Without an
- * event, the file is read only if its marks have changed, or once a minute.
+ * link that is swapped, as in a ConfigMap. A file that disappears or comes back has changed too. Events of the folder show most
+ * changes at once. Polling finds the others, because links lead out of the folder, and some file systems report nothing.
+ * Without an event, the file is read only if its marks have changed, or once a minute.
  */
 export function watchConfig(file: string, onChange: () => void, options: WatchOptions = {}): ConfigWatch {
   return new FileWatch(file, onChange, options)
@@ -92,7 +92,7 @@ class FileWatch implements ConfigWatch {
     this.#isLooking = true
     await this.#lookOnce()
     this.#isLooking = false
-    // An event in between may be about a later change than was seen.
+    // An event that came meanwhile may report a later change than the one that was read.
     if (this.#isAskedAgain) await this.#look()
   }
 

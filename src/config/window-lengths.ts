@@ -6,7 +6,7 @@ import { parseDuration } from './units.ts'
 /** A window that was not checked yet. */
 export interface Candidate {
   readonly name: string
-  /** `null` if a name that must be a length is none. */
+  /** The length in milliseconds, or the longest one of a calendar; `null` if the name must be a length and is none. */
   readonly ms: number | null
   readonly calendar?: Calendar
 }
@@ -17,7 +17,7 @@ interface Named {
   readonly baselines?: ScopedLimits | undefined
 }
 
-/** Those of `quota.windows`, or the names in the baselines. */
+/** The windows of `quota.windows`. Without that key, the names in the baselines are read as lengths. */
 export function windowsOf({ windows, baselines }: Named): Candidate[] {
   if (windows !== undefined) return [...windows].map(([name, length]) => ({ name, ...lengthOf(length) }))
   const rows = [...(baselines?.personal.values() ?? []), ...(baselines?.global.values() ?? [])]

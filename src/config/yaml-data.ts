@@ -19,7 +19,7 @@ export interface Variable {
   readonly text: string
 }
 
-/** What plain YAML takes for a number or a boolean. */
+/** A text that plain YAML takes for a number. */
 const NUMBER = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 
 /** The message does not repeat the value, because it may still be a secret. */

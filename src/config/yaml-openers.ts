@@ -6,7 +6,7 @@ export interface Opening {
   readonly at: number
   /** The problem and the cure. */
   readonly message: string
-  /** Whether it is a bracket or a quote; otherwise it is a variable. */
+  /** Whether an unclosed bracket or quote begins the mistake; otherwise a variable without quotes does. */
   readonly isUnclosed: boolean
 }
 
@@ -61,7 +61,7 @@ function endOfLine(text: string, at: number): number {
   return end < 0 ? text.length : end
 }
 
-/** `null` if there is no end. */
+/** The position of the closing quote; `null` if there is none. */
 function endOfQuote(text: string, at: number): number | null {
   const inside = text[at] === '"' ? /(?:\\[\s\S]|[^"\\])*"/y : /(?:''|[^'])*'(?!')/y
   inside.lastIndex = at + 1

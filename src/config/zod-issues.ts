@@ -25,7 +25,7 @@ function findingsOfOne(issue: Issue, path: Path): Finding[] {
   return issue.code === 'invalid_union' ? ofUnion(issue, path) : [{ path, message: issue.message }]
 }
 
-/** The problems of the shape that was probably meant, or a sentence that it is none of them. */
+/** The problems of the shape that was probably meant, or one sentence if the value resembles none of the shapes. */
 function ofUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Finding[] {
   const meant = issue.errors.find((branch) => branch.length > 0 && !branch.some(isOtherShape))
   if (meant !== undefined) return findingsOf(meant, path)

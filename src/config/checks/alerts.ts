@@ -38,7 +38,7 @@ function checkThresholds({ at = [] }: ParsedAlert, path: Path): Finding[] {
   return twice < 0 ? [] : [{ path: [...path, 'at', twice], message: 'is there twice: remove one' }]
 }
 
-/** A window has a category and a name; other kinds have neither, but keys of their own. */
+/** An alert about a window names a category and a window. Alerts of other kinds name neither, but have keys of their own. */
 function checkPlace(alert: ParsedAlert, path: Path): Finding[] {
   const { scope } = alert
   if (scope === undefined) return []
@@ -60,7 +60,7 @@ function checkPlace(alert: ParsedAlert, path: Path): Finding[] {
   ]
 }
 
-/** Finds windows that can never notify anybody. */
+/** Warns of alerts that are never raised, because nothing limits their window. */
 function checkScope({ scope, category, window }: ParsedAlert, quota: PartialConfig['quota'], path: Path): Finding[] {
   if (scope === 'global' && quota.global?.enabled === false) {
     const message = 'is never reached while quota.global.enabled is false: switch the global limits on, or remove it'

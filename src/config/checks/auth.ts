@@ -131,7 +131,7 @@ function checkNames(parsed: Issuer, path: Path): Finding[] {
   return [...findings, ...checkPaths(parsed, path)]
 }
 
-/** What is at a well-known address that is often taken for that of the keys; `null` for any other. */
+/** The problem of a well-known address that is often taken for the address of the keys; `null` for any other address. */
 function noKeySetAt(url: string): string | null {
   if (/\/\.well-known\/(?:openid-configuration|oauth-authorization-server)\b/.test(url)) {
     return 'is a discovery document, which has the address of the keys as jwks_uri: write that address'

@@ -104,7 +104,7 @@ function checkUserClaim({ auth: { unverified_keys: keys }, quota }: PartialConfi
   return [{ path: ['auth', 'unverified_keys', 'user_claim'], message }]
 }
 
-/** The header folded like `foldedName`; `null` for a query parameter. */
+/** The header that contains the credential, folded like `foldedName`; `null` if no header does. */
 function fieldOf(source: Source): string | null {
   if (source.kind === 'header') return foldedName(source.name)
   return source.kind === 'cookie' ? 'cookie' : null
@@ -134,7 +134,7 @@ function isSame(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-/** Only requests that change something are checked for the page's origin, and for a key only the upstream can check it. */
+/** The gateway checks the origin of a page only for requests that change something, so a page of any site can send a charged GET. */
 function checkCookies({ auth: { from = [], unverified_keys: keys }, routes }: PartialConfig): Finding[] {
   const dear = routes.find(
     ({ public: isPublic, match, ...meters }) =>

@@ -7,7 +7,7 @@ import { toWindows, windowsOf } from '../window-lengths.ts'
 import { metersOf, type WrittenMeter } from './meters.ts'
 
 interface Ceiling {
-  /** The plan whose requests the limit refuses. Default everybody's. */
+  /** The plan for whose users the limit holds. Default all callers. */
   readonly plan?: string
   readonly limit: number
   /** For example `personal limit of window 1h`. */
@@ -19,7 +19,7 @@ interface Ceilings {
   readonly ever: Ceiling
   /** The lowest limit at the lowest factor. */
   readonly atWorst: Ceiling
-  /** That factor; `null` for a mode with only one. */
+  /** The lowest factor; `null` for a mode with only one factor. */
   readonly factor: number | null
 }
 
@@ -40,7 +40,7 @@ export function checkCosts({ quota, routes, unmatched }: PartialConfig): Finding
 
 type CeilingsByCategory = ReadonlyMap<string, Ceilings>
 
-/** For callers without a plan, and the lowest of all plans. */
+/** The lowest limits by category: those of callers without a plan, and the lowest of all plans. `null` if the quota has problems. */
 function ceilingsOf(
   quota: PartialConfig['quota'],
 ): { readonly everybody: CeilingsByCategory; readonly plans: CeilingsByCategory } | null {
@@ -59,6 +59,7 @@ function ceilingsOf(
     )
   return {
     everybody: each((policy, category) => ceilingsIn(policy.limitsOf(category))),
+    // A limit of 0 in a plan keeps its users from the category on purpose.
     plans: each((policy, category) =>
       policy.plans.flatMap((plan) =>
         ceilingsIn(policy.limitsOf(category, plan), plan).filter(({ limit }) => limit > 0),
@@ -67,7 +68,6 @@ function ceilingsOf(
   }
 }
 
-/** A limit of 0 in a plan intentionally keeps the plan from a category. */
 function ceilingsIn(limits: Limits, plan?: string): Ceiling[] {
   return (['personal', 'organisation', 'global'] as const).flatMap((scope) =>
     (limits[scope] ?? []).map(({ window, limit, over }) => ({

@@ -5,7 +5,7 @@ import { type Finding, formatPath, type Path } from '../problems.ts'
 import { metersOf, type WrittenMeter } from './meters.ts'
 import { checkTokenLength, collide } from './network.ts'
 
-/** Checks who may ask for decisions, and what cannot be decided there. */
+/** Checks who may ask for decisions, and which prices cannot be read from a request that only asks for one. */
 export function checkDecisions(parsed: PartialConfig): Finding[] {
   const { decisions } = parsed
   if (decisions === undefined) return []
@@ -65,7 +65,7 @@ function checkMeter({ cost, path }: WrittenMeter, methods: '*' | readonly string
   return [{ ...at, message, severity: 'warning' }]
 }
 
-/** The part of a price that reads a body and has no price without it. Parts within it are not searched. */
+/** The first part of a price that reads the body and sets no tokens for a request without a body; `null` if there is none. */
 function neededBody(price: Price): AskedPrice | null {
   if (price.kind === 'fixed') return null
   const { source, reading, otherwise } = price

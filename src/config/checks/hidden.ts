@@ -4,8 +4,8 @@ import { type Finding, type Path, quote } from '../problems.ts'
 import { type Lookup, matches, type NumberedRule, otherRules } from './lookup.ts'
 
 /**
- * Warns of rules that others hide completely, or from the requests for which they are written.
- * @param chargesPreflights whether a rule for all methods charges browsers' preflights, as it does without `cors`
+ * Warns of rules that no request reaches, and of public rules for preflights that a charged rule takes preflights from.
+ * @param chargesPreflights whether a charged rule for all methods refuses preflights, as without `cors` and `auth.anonymous`
  */
 export function checkHidden(
   lookup: Lookup,
@@ -15,7 +15,7 @@ export function checkHidden(
   const nameOf = ({ index, match }: NumberedRule) =>
     `${quote(match.match)} (line ${lineOf(['routes', index, 'match'])})`
   return lookup.rules.flatMap((rule): Finding[] => {
-    // A preflight rule that is hidden completely gets both warnings: what to add, and what is then left over.
+    // A preflight rule that is hidden completely gets both warnings. One names the rule to add, the other says that this one can go.
     const messages = [
       chargesPreflights ? chargedPreflight(rule, lookup, nameOf) : null,
       refused(rule, lookup) ?? tooLong(rule, lookup) ?? hidden(rule, lookup, nameOf),
@@ -40,7 +40,7 @@ function tooLong({ match }: NumberedRule, { maxUrl }: Lookup): string | null {
   return `never matches: its shortest path has ${shortest} characters, edge.max_url is ${maxUrl}: raise that, or change the path`
 }
 
-/** An escape counts as one character, because the gateway also accepts some characters for their escapes. */
+/** An escape counts as one character, because the gateway also accepts some characters without escaping. */
 function shortestOf(segment: Segment): number {
   if (segment.kind === 'literal') return canonicalLiteral(segment.text).replaceAll(/%../g, '%').length
   return segment.kind === 'param' ? 1 : 0
@@ -48,7 +48,7 @@ function shortestOf(segment: Segment): number {
 
 type NameOf = (rule: NumberedRule) => string
 
-/** Only a final `*` can be hidden completely, by rules for each number of segments. */
+/** Only a rule that ends in `*` can be hidden completely, by rules for every number of segments. */
 function hidden(rule: NumberedRule, lookup: Lookup, nameOf: NameOf): string | null {
   if (rule.match.segments.at(-1)?.kind !== 'rest') return null
   const asked = rule.match.methods === '*' ? lookup.methods : rule.match.methods

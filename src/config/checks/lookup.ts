@@ -46,7 +46,7 @@ export class Lookup {
     this.#fresh = freshText(this.rules)
   }
 
-  /** The rule for a request; `unmatched` if none matches; `null` if the gateway refuses the path. */
+  /** The rule for a request; `unmatched` if none matches; `null` if the gateway refuses the path or its spelling. */
   find(method: string, path: string): NumberedRule | 'unmatched' | null {
     const target = canonicalTarget(path, this.#allowed)
     if ('problem' in target) return null
@@ -61,7 +61,7 @@ export class Lookup {
     return 'problem' in target ? target : null
   }
 
-  /** Sample paths that a rule matches, with an unused text for each `:name`, and every number of them for a `*`. */
+  /** Sample paths that a rule matches, with an unused text for each `:name`, and for `*` with any number of segments that matters. */
   *samples({ match: { segments } }: NumberedRule): Generator<string> {
     const fresh = this.#fresh
     const isOpen = segments.at(-1)?.kind === 'rest'
@@ -76,7 +76,7 @@ export class Lookup {
     }
   }
 
-  /** The first sample for which this rule is chosen by this method; `null` if more specific rules take all of them. */
+  /** The first sample for which this rule is chosen with this method; `null` if more specific rules take all samples. */
   own(rule: NumberedRule, method: string): string | null {
     for (const path of this.samples(rule)) if (this.find(method, path) === rule) return path
     return null

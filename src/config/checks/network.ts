@@ -137,7 +137,7 @@ function checkUpstream(upstream: PartialConfig['upstream']): Finding[] {
   return [...findings, ...checkHeaders(headers), ...checkNames(upstream)]
 }
 
-/** The other faults do not change the meaning of a field. */
+/** Only `bare_lf` lets a response gain fields, so the other faults get no warning. */
 function checkLenient({ lenient = [] }: PartialConfig['upstream']): Finding[] {
   const at = lenient.indexOf('bare_lf')
   if (at < 0) return []
@@ -189,7 +189,7 @@ function checkProxies({ auth: { trusted }, edge: { trusted_proxies = [] } }: Par
   })
 }
 
-/** If no peer must send a preface, it would be refused from everybody, as without the key. */
+/** Without trusted proxies, the PROXY protocol would be refused from every peer, as it is without the key. */
 function checkProxyProtocol({ proxy_protocol = false, trusted_proxies }: PartialConfig['edge']): Finding[] {
   if (!proxy_protocol || trusted_proxies?.length !== 0) return []
   const message = 'is for peers of edge.trusted_proxies only, and there is none: name the load balancer there'

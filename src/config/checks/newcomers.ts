@@ -6,7 +6,7 @@ import { toWindows, windowsOf } from '../window-lengths.ts'
 
 /** Warns of what somebody with many accounts, or with a user id of his choice, can do to others. */
 
-/** With fewer users than this a few accounts are enough. */
+/** If fewer users than this exhaust a global limit, one person with a few accounts can do so. */
 const FEW = 10
 
 const WITH_RESERVE = 'raise it, lower the personal one, or keep a part of it for known users (quota.reserve)'
@@ -43,7 +43,7 @@ function scarcest(personal: readonly Limit[], global: readonly Limit[]) {
   return few.sort((a, b) => a.global / a.personal - b.global / b.personal)[0] ?? null
 }
 
-/** OpenID Connect Core 1.0 section 5.7 allows none of them as an identifier, and Microsoft not the last two. */
+/** Claims that users choose. OpenID Connect Core 1.0 section 5.7 allows none of them as an identifier, and Microsoft not the last two. */
 const CHOSEN: ReadonlySet<string> = new Set([
   'preferred_username',
   'nickname',

@@ -5,7 +5,7 @@ import { windowsOf } from '../window-lengths.ts'
 
 const LISTS = ['jwt', 'introspection'] as const
 
-/** First days of months need windows of months, and every credential of a user must name the same one. */
+/** First days of months need windows of months, and every credential of a user should name the same day. */
 export function checkPeriodDays(config: PartialConfig): Finding[] {
   const { quota, auth } = config
   const named = LISTS.flatMap((list) =>
@@ -29,7 +29,7 @@ const WITHOUT_MONTH =
 interface SilentWay {
   readonly path: Path
   readonly why: string
-  /** The field of the request with this way. */
+  /** The header field of a request that identifies its caller in this way. */
   readonly field: string
   readonly orElse: string
 }

@@ -100,7 +100,7 @@ function checkShare(category: string, share: number, baselines: ScopedLimits): F
   return []
 }
 
-/** The place that names a window: its length, or the first of the baselines that have it. */
+/** The place that names a window: `quota.windows`, or the first category in the baselines that has the window. */
 export function placeOf({ windows, baselines }: PartialConfig['quota'], name: string): Path {
   if (windows !== undefined || baselines === undefined) return ['quota', 'windows']
   for (const scope of ['personal', 'global'] as const) {
@@ -138,7 +138,7 @@ function sameLength(first: Candidate, { name, calendar }: Candidate): string {
 
 const LONGEST = parseDuration(MAX_WINDOW)
 
-/** One less than the maximum, because of the window of the books. */
+/** The most windows of a configuration. It is one less than the maximum of a category, which includes the window of the books. */
 const MOST_LIMITED = MOST_WINDOWS - 1
 
 /** Lengths that the stores use for calendar windows. */
@@ -174,7 +174,7 @@ function checkLimits(
   )
 }
 
-/** Every category must have a limit somewhere. It has the windows that it names. */
+/** There must be a category, and each category must name a window. None may have the name of a field of overrides. */
 function checkCategories({ personal }: ScopedLimits): Finding[] {
   const path = ['quota', 'baselines', 'personal']
   if (personal.size === 0) return [{ path, message: 'names no category: add one, like read' }]
@@ -192,7 +192,7 @@ function checkCategories({ personal }: ScopedLimits): Finding[] {
   ])
 }
 
-/** A name that is used but not defined. */
+/** The problem of a name that is used but not defined. */
 export function unknownName(name: string, known: readonly string[], path: Path, what: string): Finding[] {
   if (known.includes(name)) return []
   const cure = didYouMean(name, known) || `; there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ') || 'none'}`

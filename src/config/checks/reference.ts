@@ -38,7 +38,7 @@ function checkPath(
   return [{ ...at, message: `the route on line ${line} has this path, or one below it: choose another` }]
 }
 
-/** Whether the path of a rule is at or below the page's. A wildcard there does not matter. */
+/** Whether the path of a rule is that of the page, or below it. A rule with `:name` or `*` in that part does not count. */
 function isWithin({ segments }: Pattern, page: readonly string[]): boolean {
   return page.every((text, i) => {
     const segment = segments[i]

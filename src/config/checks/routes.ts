@@ -39,7 +39,7 @@ export function checkRoutes(parsed: PartialConfig, lineOf: (path: Path) => numbe
   return [...findings, ...checkShapes(parsed, lineOf)]
 }
 
-/** The rest of the file with which meters must fit. */
+/** The other parts of the file that meters must fit. */
 interface About {
   readonly categories: readonly string[] | null
   readonly configured: Configured
@@ -102,7 +102,7 @@ function checkCategory({ category, path, costAt }: WrittenMeter, known: readonly
   return [{ ...place, message: `unknown category ${quote(category)}${cure}` }]
 }
 
-/** All requests of methods without a body would be refused, and so would requests with a body whose query is priced. */
+/** A price from the body refuses requests of methods that have none, and a price from the query refuses requests with a body. */
 function checkBody({ cost, path }: WrittenMeter, match: Rule['match']): Finding[] {
   if (cost?.kind !== 'asked' || match === undefined) return []
   const { source, otherwise } = cost
@@ -124,7 +124,7 @@ function checkBodies(methods: '*' | readonly string[], path: Path): Finding[] {
   return [{ path: [...path, 'cost', 'query'], message, severity: 'warning' }]
 }
 
-/** An open WebSocket repeats a cost in tokens, but a request is there to be priced only once. */
+/** An open WebSocket can only repeat a number of tokens, because its request is priced only once. */
 function checkTunnel(route: Rule, path: Path): Finding[] {
   const { tunnel_charge: every, match } = route
   if (every === undefined) return []
@@ -147,7 +147,7 @@ function checkSettle({ settle, cost, path }: WrittenMeter): Finding[] {
   return [...checkFree(cost, path), ...checkMost(settle, cost, path)]
 }
 
-/** A client would choose what costs nothing, whatever the response says. */
+/** A client would choose the request that costs nothing, whatever the response says. */
 function checkFree(cost: Price, path: Path): Finding[] {
   const free = freeAt(cost)
   if (free === null) return []
@@ -156,7 +156,7 @@ function checkFree(cost: Price, path: Path): Finding[] {
   return [{ path: [...path, 'cost', ...free], severity: 'warning', message }]
 }
 
-/** The first key with which a request may cost nothing. */
+/** The path of the first key by which a request may cost nothing; `null` if there is none. */
 function freeAt(price: Price): Path | null {
   if (price.kind === 'fixed') return price.cost === 0 ? [] : null
   const { reading, otherwise } = price
@@ -168,7 +168,7 @@ function freeAt(price: Price): Path | null {
   return otherwise === 0 ? ['otherwise'] : null
 }
 
-/** A response may report far more than the reserve, and should be allowed to. */
+/** `max` must have room for the reserve. If it allows far more than the reserve, clients gain by leaving before the end. */
 function checkMost({ source, reading }: NonNullable<WrittenMeter['settle']>, cost: Price, path: Path): Finding[] {
   if (source === null || !('max' in reading)) return []
   const { max } = reading
@@ -251,8 +251,8 @@ function checkPricedFields({ cost, path }: WrittenMeter, { configured, inputs }:
 }
 
 /**
- * Characters of regular expressions and placeholders. Those that paths may contain count only if no path has them:
- * `/$batch` and `/c++` are paths.
+ * Characters of regular expressions and placeholders. `.`, `)`, `+` and `$` also occur in paths such as `/$batch` and
+ * `/c++`, so they count only in combinations that hardly any path has.
  */
 const NO_LITERAL = /[[\]|^{}<>]|[.)]\+|.\$$/
 
@@ -267,7 +267,7 @@ function checkLiterals({ match }: Rule, path: Path): Finding[] {
   return [{ path: [...path, 'match'], severity: 'warning', message }]
 }
 
-/** The paths to which the gateway itself responds. */
+/** The paths to which the gateway itself responds, each with the end of the warning about a rule for it. */
 function ownPaths(published: PartialConfig['published']): ReadonlyMap<string, string> {
   const named = { failureRate: published.failure_rate, prices: published.prices }
   const keys = (Object.keys(PUBLIC_PATHS) as (keyof typeof named)[]).filter((key) => named[key] === true)

@@ -106,7 +106,7 @@ function priceAt(place: Place, unmatched: NonNullable<PartialConfig['unmatched']
   return unmatched.kind === 'forward' ? OPEN : priceOf(unmatched)
 }
 
-/** For each place with a lower cost, the cheapest spellings of one method, one of each kind. */
+/** For each place with a lower cost, the spellings with one method that lead there, one of each kind. */
 function savingsOn(
   rule: NumberedRule,
   kinds: readonly Kind[],
@@ -133,7 +133,7 @@ function savingsOn(
   return found
 }
 
-/** Browsers' requests without a credential are allowed on purpose. */
+/** Whether a public rule lets preflights of browsers pass without a credential on purpose. */
 function isPreflight(method: string, place: Place): boolean {
   return method === 'OPTIONS' && place !== 'unmatched' && place.public === true && place.match.methods !== '*'
 }

@@ -7,7 +7,7 @@ import { toWindows, windowsOf } from '../window-lengths.ts'
 const MOST_RUNS = 3000
 /** The size of a run in bytes. */
 const RUN = 12
-/** In bytes. A larger history for each category of each user is hardly intended: for 100,000 users it is 1.6 GB. */
+/** The largest history in bytes that gets no warning. For 100,000 users, one category of this size takes 1.6 GB. */
 const LARGE = 16_384
 
 /** No history may exceed what a store keeps, and a large one gets a warning. @param lineOf the line of a path, `null` if missing */

@@ -4,7 +4,7 @@ import { quote } from '../problems.ts'
 import { PERCENTAGE, parsePercentage } from '../units.ts'
 import { choice, integer, list, name, read, section } from './values.ts'
 
-/** Who is notified of what. */
+/** Alerts: what is watched, and which webhook is notified. */
 
 const threshold = read(
   'a percentage like 80%',
@@ -27,7 +27,7 @@ const webhook = section(
   'The webhook to which events are sent, by Standard Webhooks',
 )
 
-/** The own keys of all kinds, each with its name in the file and the scopes that have it. */
+/** The keys that only one kind of alerts has, each with its name in the file and the scopes of that kind. */
 const OWN = ALERT_KINDS.flatMap(({ keys, scopes }) =>
   Object.entries(keys).map(([name, key]) => {
     const only = Object.keys(scopes).join(' and ')
@@ -55,7 +55,7 @@ const shape = {
   webhook,
 }
 
-// The types leave the own keys of kinds to `keysOf` and `strangeKeys`.
+// The type of an alert lacks the keys of single kinds. Only `keysOf` and `strangeKeys` read them.
 export const alert = section(
   { ...shape, ...Object.fromEntries(OWN.map(({ inFile, value }) => [inFile, value])) } as typeof shape,
   'An alert, which sends an event when a threshold is reached',

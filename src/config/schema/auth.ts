@@ -3,7 +3,7 @@ import { CALLERS } from './callers.ts'
 import { domain } from './domain.ts'
 import { choice, duration, either, flag, integer, list, or, read, section, text } from './values.ts'
 
-/** Who may get in. */
+/** Which credentials the gateway accepts. */
 
 const SHARED = ['HS256', 'HS384', 'HS512'] as const
 const PUBLIC_KEY = [
@@ -24,7 +24,7 @@ const audiences = either('a text or a list of texts', [audience, list(audience, 
     'For whom a token must be meant: the claim audience_claim must contain this value, or one value of this list. It is usually the name of your API at the provider',
   )
 
-/** The audience and the user of a token. */
+/** The claims of a token that the gateway reads: audience, user, plan, organisation and period day. */
 const CLAIMS = {
   audience_claim: claim(
     `The claim that names for whom a token is meant, for example client_id. Its value is a text or a list of texts. ${CLAIM}. Default aud`,

@@ -7,10 +7,10 @@ import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
 import { choice, either, flag, integer, list, or, read, section, text } from './values.ts'
 
-/** How callers are identified, and what happens to those who are not. */
+/** How callers are identified, and what happens to callers without an accepted credential. */
 
 const isName = (text: string) => isFieldName(text, 128)
-/** Characters with one spelling, percent-encoded or not. */
+/** Unreserved characters only (RFC 3986), which no client needs to percent-encode. */
 const isParameter = (text: string) => /^[\w.~-]{1,128}$/.test(text)
 
 const judged = (what: string, problemOf: (name: string) => string | null, description: string) =>
@@ -52,7 +52,7 @@ function sourceOf(place: Place, context: z.RefinementCtx): CredentialSource {
   return z.NEVER
 }
 
-/** Each place is an entry of its own, so that their order is clear. */
+/** An entry may name only one place, so that the order of places is clear. */
 function problemOf(places: number, hasLoneScheme: boolean): string | null {
   if (places > 1) return 'names several places: write an entry for each'
   if (hasLoneScheme) return 'has a scheme without a header: add header: NAME, or remove it'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** `max_header_size` is `maxHeaderSize`. */
+/** `max_header_size` becomes `maxHeaderSize`. */
 type Camel<K> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : K
 
 type Renamed<K, N> = K extends keyof N ? N[K] & string : Camel<K> & string
@@ -11,8 +11,9 @@ export type Domain<T, N> = {
 }
 
 /**
- * A section in the words of the domain. Each key is in camel case, or named by `names`, and is `null` if the file lacks
- * it. `in` is the section as in the file.
+ * Turns a section into the words of the domain. Each key is in camel case, or has the name in `names`. An optional key
+ * that the file lacks is `null`, and a key with a default has its default. The section under the keys of the file is
+ * the property `in` of the result, which Zod gives to every transformed schema.
  */
 export function domain<S extends z.core.$ZodLooseShape, const N extends { readonly [K in keyof S]?: string }>(
   section: z.ZodObject<S, z.core.$strict>,

@@ -6,10 +6,10 @@ import { quote } from '../problems.ts'
 import type { Reading } from '../units.ts'
 import { or, read, section, text, wanted } from './values.ts'
 
-/** The operator's own bodies for refusals of the gateway. */
+/** The operator's own bodies for errors with which the gateway responds. */
 
 export interface ContentType {
-  /** As it is sent. */
+  /** The value of Content-Type as it is sent. */
   readonly text: string
   /** How texts are put into such a body. */
   readonly kind: TextKind

@@ -119,7 +119,7 @@ export const admin = section(
   tokens: token === undefined ? tokens : [{ name: ADMIN_NAME, role: 'admin' as const, token }, ...tokens],
 }))
 
-/** Any number. */
+/** The word `none`, which allows any number. */
 const NONE = z.literal('none').transform(() => null)
 
 const orNone = (limit: z.ZodType<number, number>, description: string) =>
@@ -127,7 +127,7 @@ const orNone = (limit: z.ZodType<number, number>, description: string) =>
 
 const IN_PATH = ['encoded_slash', 'semicolon', 'empty_segment'] as const
 
-/** Spellings of a path that are refused unless the upstream takes them as plain data. */
+/** Spellings of a path that are refused unless the operator allows them by name. */
 const allowInPath = list(choice(IN_PATH).describe('A spelling'), 0, IN_PATH.length)
   .transform((allowed) => ({
     encodedSlash: allowed.includes('encoded_slash'),
@@ -158,7 +158,7 @@ const says = (what: string, folds: 'fold' | 'ignore') =>
       `${what}. Write ${folds} if the upstream ignores this difference, so that both spellings match the same rule. Default exact`,
     )
 
-/** A written value is the operator's statement about the upstream. So after `exact` too `check` does not warn. */
+/** A value in the file is the operator's statement about the upstream, so `check` does not warn, even if the value is `exact`. */
 export const match = section(
   {
     case: says('Whether /V1/Charge and /v1/charge are different paths', 'fold'),
@@ -173,7 +173,7 @@ export const match = section(
 
 type Match = z.output<typeof match>
 
-/** The same in the form of the look-up. */
+/** Converts `match` into the form that the look-up of routes takes. */
 export function foldingOf({ case: letters, trailing_slash: slash, trailing_dots: dots }: Partial<Match>) {
   return { case: letters === 'fold', trailingSlash: slash === 'ignore', trailingDots: dots === 'ignore' }
 }

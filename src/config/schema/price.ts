@@ -16,12 +16,12 @@ import { choice, either, integer, list, section, size, text } from './values.ts'
 
 /** What a request costs: a number of tokens, or one that depends on the request. */
 
-/** Whole tokens. */
+/** A price that is the same for every request, in whole tokens. */
 export const fixed = (cost: number) => ({ kind: 'fixed' as const, cost })
 
 /** The most tokens for one request. */
 const MOST = 1e9
-/** The names in the JSON Schema for a price, and for prices within it, each of which is written there once. */
+/** The names in the JSON Schema for a price and for the prices within it. Each of them is written there once, in `$defs`. */
 const LEVELS = ['price', 'price_of_a_value', 'price_of_an_inner_value']
 
 /** @param description of the key */
@@ -100,7 +100,7 @@ function shapeAt(level: number) {
   }
 }
 
-/** Keys that only a whole price may have. */
+/** Keys that only the outermost price may have. */
 const whole = {
   batch: integer(1, 1000)
     .optional()

@@ -11,7 +11,7 @@ import { toWindows, windowsOf } from '../window-lengths.ts'
 import { domain } from './domain.ts'
 import { byName, choice, duration, either, flag, integer, list, or, read, section, text, wanted } from './values.ts'
 
-/** Limits. */
+/** Limits: windows, baselines, plans, and what else decides how much may be used. */
 
 const soft = section(
   {
@@ -43,7 +43,7 @@ const limits = (description: string) =>
 
 type Written = ReadonlyMap<string, ReadonlyMap<string, LimitValue>>
 
-/** The limits, and the tokens beyond soft ones. */
+/** Parts written limits into `limits` and, if any of them is soft, `over`: the tokens that may pass beyond each soft limit. */
 function parted<S extends string>(scopes: Readonly<Record<S, Written>>) {
   const tables = Object.entries<Written>(scopes).map(([scope, table]) => ({ scope, ...tablesOf(table) }))
   const each = (table: 'limits' | 'over') =>
@@ -51,7 +51,7 @@ function parted<S extends string>(scopes: Readonly<Record<S, Written>>) {
   return { ...each('limits'), ...(tables.some(({ over }) => over.size > 0) && { over: each('over') }) }
 }
 
-/** Without windows that have no limit, which the baselines only name. */
+/** The baselines without windows that have no limit. The file names such a window only to make it known. */
 function limitedOnly(baselines: ScopedLimits): ScopedLimits {
   const limited = (table: LimitTable): LimitTable =>
     new Map(
@@ -60,7 +60,7 @@ function limitedOnly(baselines: ScopedLimits): ScopedLimits {
   return { ...baselines, personal: limited(baselines.personal), global: limited(baselines.global) }
 }
 
-/** Functions, so that each place in the schema has its own description. */
+/** This is a function, so that each place in the schema has its own description. */
 const scopes = (description: string) =>
   section(
     {
@@ -111,7 +111,7 @@ const calendar = section(
 
 const A_CALENDAR = 'a calendar like { calendar: month, zone: Asia/Shanghai }'
 
-/** `month` and `1mo` mean a calendar. */
+/** Somebody who writes `month` or `1mo` means a calendar, so the problem of a wrong length shows how to write one. */
 function parseLength(text: string): Reading<number> {
   const reading = parseDuration(text)
   return 'value' in reading ? reading : { problem: `${reading.problem}, or ${A_CALENDAR}` }
@@ -168,7 +168,7 @@ const adaptive = domain(
   {},
 )
 
-/** With a larger share hardly a new user could ever become known. */
+/** The largest `share`. With a larger one, hardly any new user could ever become known. */
 const MOST_RESERVED = 0.9
 
 function parseReserved(text: string): Reading<number> {
@@ -197,7 +197,7 @@ const reserve = domain(
 
 const MAX_PLAN = 64
 
-/** Claims contain it, so it is freer than other names. It is a label of metrics, in which `none` is no plan, and is logged. */
+/** The name of a plan may come from a claim, so more characters are allowed than in other names. In metrics, `none` means no plan. */
 const planName = text({ max: MAX_PLAN, what: 'the name of a plan', pattern: '^\\P{Cc}{1,64}$' })
   .regex(/^\P{Cc}*$/u, { error: 'has a control character: write the name of a plan without one' })
   .refine((name) => name !== 'none', {

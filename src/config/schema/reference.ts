@@ -2,7 +2,7 @@ import { parsePagePath, parseServiceUrl } from '../addresses.ts'
 import type { OpenapiDocument } from '../openapi-file.ts'
 import { list, or, read, section, text } from './values.ts'
 
-/** The page with the API. */
+/** The public page on which the API can be read and tried. */
 
 export const referenceService = section(
   {

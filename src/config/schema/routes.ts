@@ -156,7 +156,7 @@ function accessOf({ public: isPublic, anonymous, ...meters }: WrittenAccess, con
   return { public: false as const, ...metersOf(meters, context), anonymous: anonymous ?? null }
 }
 
-/** The first meter with the others. They are written as `charges`, or alone. */
+/** The first meter of a rule, and the others. The file has them under `charges`, or has one meter as `category`, `cost` and `settle`. */
 function metersOf(written: WrittenMeters, context: z.RefinementCtx) {
   const { category = '', cost = fixed(1), settle = null, charges } = written
   if (charges === undefined) return { category, cost, settle, others: null }

@@ -36,7 +36,7 @@ function parseField(name: string): Reading<string> {
 
 const path = () => memberPath('The path of the field, like usage.total_tokens, or ["odd.name"].x')
 
-/** A weight above a thousand has no room for twelve decimals. */
+/** The largest weight. A much larger number could not be held exactly to twelve decimals, with which the sum is computed. */
 const MOST_WEIGHT = 1000
 
 const weightError = ({ input }: { input?: unknown }) => wanted(`a number from 0 to ${MOST_WEIGHT}`, input)
@@ -80,7 +80,7 @@ interface Written {
 const CURE = 'add header: NAME, json: PATH, sum or size with max'
 const READ = `is of what is read of a response: ${CURE}, or remove it`
 
-/** The first fault of the keys together: the path of the key, or empty for the whole, and the sentence. */
+/** The first fault in how the keys go together: the path of a key, or an empty path for the whole section, and the sentence. */
 function faultOf(written: Written): [string[], string] | null {
   const has = (...keys: (keyof Written)[]) => keys.some((key) => written[key] !== undefined)
   const isRead = has('header', 'json', 'sum', 'size')
@@ -111,7 +111,7 @@ function faultOf(written: Written): [string[], string] | null {
   return message === undefined ? null : [key === null ? [] : [key], message]
 }
 
-/** Together with the domain's `SettleRule`, which it is. */
+/** Makes the `SettleRule` of the route map (`routing/final-cost.ts`). */
 function ruleOf(written: Written, context: z.RefinementCtx) {
   const fault = faultOf(written)
   if (fault !== null) {
@@ -163,7 +163,7 @@ export const settle = section(
         'The most tokens that the response can charge. A response that names more is charged this number. 0 to 1000000000',
       )
       .optional(),
-    // 2 MiB block the thread for 25 ms, 4 MiB for up to 250 (Node 26.10).
+    // A body of more than 2 MiB would block the thread for too long.
     max_body: size('1B', '2MiB')
       .optional()
       .describe(

@@ -94,7 +94,7 @@ export const shares = parts.transform(({ address, user, strangers, ...things }) 
   }
 })
 
-/** `null` is a separate value here. */
+/** The parts that the file has. A part that is `null` stays, because it means any number. */
 function written<T extends object>(parts: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)) as never
 }

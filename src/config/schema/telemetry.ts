@@ -5,7 +5,7 @@ import { flag, or, read, section, wanted } from './values.ts'
 
 /** Where spans go, and which requests have one. */
 
-/** An address without a path is a collector's, whose path for spans is fixed. */
+/** An address without a path is that of a collector, which takes spans at the path that OTLP prescribes. */
 const collector = read('the address of a collector, like http://collector:4318', (text) => {
   const reading = parseWebhook(text)
   if ('problem' in reading) return reading

@@ -13,8 +13,6 @@ import { clientTls } from './client-tls.ts'
 import { domain } from './domain.ts'
 import { choice, duration, either, flag, integer, list, or, read, section, size, text, wanted } from './values.ts'
 
-/** The upstream. */
-
 function nameOf(problemOf: (name: string) => string | null) {
   return z
     .string({ error: ({ input }) => wanted('the name of a header', input) })
@@ -23,7 +21,7 @@ function nameOf(problemOf: (name: string) => string | null) {
 
 const headerName = nameOf(nameProblem)
 
-/** Each name once, in any letter case. */
+/** A map by names of headers. A name may not occur twice, even in different letter case. */
 function named<V extends z.ZodType>(name: z.ZodString, value: V, what: string) {
   return z.record(name, value, { error: ({ input }) => wanted(what, input) }).superRefine((record, context) => {
     const twice = repeatedName(Object.keys(record))

@@ -4,12 +4,12 @@ import { invisibleIn } from '../invisible.ts'
 import { quote } from '../problems.ts'
 import { DURATION, formatDuration, formatSize, parseDuration, parseSize, type Reading, SIZE } from '../units.ts'
 
-// A file is read once, and compiling parsers for it is 4 % of a start.
+// Zod would compile a parser for each section, which takes longer than it saves, because files are rarely read.
 z.config({ jitless: true })
 
 /**
- * The kinds of values in the schema, each with a sentence for everything that can be wrong. The text for editors, with meaning, unit,
- * default and range, is added with `describe`.
+ * The kinds of values in the schema, each with a sentence for everything that can be wrong. `describe` adds the text of the JSON Schema,
+ * with meaning and unit, and with range and default unless `or` adds these.
  */
 
 /** A map of settings. An unknown key is a problem, with the key that was probably meant. */
@@ -63,11 +63,11 @@ interface TextOptions {
   readonly max?: number
   readonly what?: string
   readonly ifEmpty?: string
-  /** A regular expression of ECMAScript for editors. */
+  /** A regular expression of ECMAScript that only goes into the JSON Schema. No text is checked by it here. */
   readonly pattern?: string
 }
 
-/** Text of 1 to `max` characters, which may be a secret, so no problem repeats it. @param ifEmpty the cure, if not `write WHAT` */
+/** Text of 1 to `max` characters, which may be a secret, so no problem repeats it. @param ifEmpty the cure. Default `write WHAT` */
 export function text({ max = 2048, what = 'text', ifEmpty = '', pattern }: TextOptions = {}) {
   return z
     .string({ error: ({ input }) => wanted(what, input) + quoteHint(input) })
@@ -81,8 +81,8 @@ function quoteHint(input: unknown): string {
 }
 
 /**
- * A value, or what a file without the key has. Behind its description the default is said too, and the range if the value has one: neither is
- * written in the description.
+ * A value with the default that a file without the key has. The description of the key names neither default nor range: in the JSON Schema
+ * both are appended to it, the range if the value has one.
  */
 export function or<T extends z.ZodType>(value: T, byDefault: z.input<T>): z.ZodPrefault<T> {
   const { range } = value.meta() ?? {}
@@ -90,7 +90,7 @@ export function or<T extends z.ZodType>(value: T, byDefault: z.input<T>): z.ZodP
   return value.prefault(byDefault as z.core.util.NoUndefined<z.input<T>>).meta({ end })
 }
 
-/** Text that means something: read once, here. @param pattern for editors; regular expression of ECMAScript */
+/** Text that `parse` turns into a value. @param pattern a regular expression of ECMAScript that only goes into the JSON Schema */
 export function read<T>(what: string, parse: (text: string) => Reading<T>, pattern?: string) {
   return z
     .string({ error: ({ input }) => wanted(what, input) })
