@@ -7,11 +7,11 @@ import type { Observer } from '../observe/observation.ts'
 export type AdminListener = Pick<Admin, 'listen' | 'close'>
 
 /**
- * Opens the admin address at once, but loads the listener behind it when somebody connects. Loading it takes a third of the start,
+ * Opens the admin address at once, but loads the listener behind it when somebody connects. Loading it takes a large part of a start,
  * and many replicas never need it.
  */
 export function openAdminListener(options: AdminOptions, observe: Observer): AdminListener {
-  // Its own server handles both addresses.
+  // `localhost` has an address of IPv4 and one of IPv6. The listener itself opens both.
   if (options.listen.host === 'localhost') return openedAtOnce(options)
   const listener = listenerOnDemand({
     maxConnections: MAX_CONNECTIONS,
@@ -40,7 +40,7 @@ async function load(options: AdminOptions): Promise<Admin> {
   return createAdmin(options)
 }
 
-/** One address, if the listener has all addresses, that the operator's machine can reach. */
+/** The URL of the listener. If it listens on all addresses of IPv4, the URL names 127.0.0.1, which works on its machine. */
 function urlOf({ address, family, port }: AddressInfo, { certificate = null }: AdminOptions): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address
   return `${certificate === null ? 'http' : 'https'}://${family === 'IPv6' ? `[${host}]` : host}:${port}`

@@ -26,10 +26,10 @@ import { usageRulesOf } from './retention.ts'
 
 export interface AdminPlaneOptions
   extends Pick<AdminOptions, 'knownUsers' | 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
-  /** The configuration in force. Of its `admin` section the listener only takes over who may sign in. */
+  /** The configuration in force. From a changed `admin` section the listener takes over only `tokens`, `oidc` and `trusted`. */
   readonly current: () => Config
   readonly store: Store
-  /** The caller starts and closes it. It is that of the request-serving process if this is the one. */
+  /** The caller starts and closes it. A process that also serves requests has one follower for both purposes. */
   readonly control: ChangeFollower
   readonly observe: Observer
 }
@@ -39,13 +39,13 @@ export interface AdminPlane {
   listen(): Promise<{ url: string }>
   /** Closes idle connections at once, and gives requests under way up to 2 seconds. */
   close(): Promise<void>
-  /** A code for a sign-in link, which gives a session of `admin.token`; `null` if that is not configured. */
+  /** A code for a sign-in link, which gives a session of `admin.token`; `null` if no such token is configured. */
   signInCode(): string | null
   /** The global windows as administrators see them. @throws StoreError */
   globalWindows(): Promise<WindowStatuses>
 }
 
-/** The admin listener. It is the same in every process that may have it. */
+/** Makes the admin listener, in the only process of a gateway or in the primary of several. */
 export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions): AdminPlane {
   const { listen, tls, hosts } = current().admin
   const certificate = tls === null ? null : openCertificate([tls], 'admin', parts.observe)
@@ -92,7 +92,7 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
   }
 }
 
-/** Writes changes by the command line into the log of each running gateway. @returns stops it */
+/** Reports changes that the command line made, so that the log of each running gateway has them. @returns a function that ends this */
 function reportCommandLine({ control, observe }: Pick<AdminPlaneOptions, 'control' | 'observe'>): () => void {
   const since = performance.now()
   return control.followChanges((entry) => {
@@ -102,12 +102,12 @@ function reportCommandLine({ control, observe }: Pick<AdminPlaneOptions, 'contro
   })
 }
 
-/** The folder in which `npm run build` puts the dashboard, `dist/dashboard`, even if the sources are run. */
+/** The folder in which `npm run build` puts the dashboard: `dist/dashboard`, also for a process that runs the sources. */
 const DASHBOARD = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/dashboard/' : '../dashboard/', import.meta.url),
 )
 
-/** What the administrators see of a configuration: nothing secret. */
+/** The part of a configuration that administrators may see. It has nothing secret. */
 export function setupOf(config: Config): Setup {
   const { file, auth, quota, upstream, store, routes, unmatched } = config
   const priced = pricedOf(config)
@@ -132,12 +132,12 @@ export function setupOf(config: Config): Setup {
   }
 }
 
-/** The place of the upstream for people. */
+/** The address of the upstream, as people read it. */
 function addressOf({ url, socket }: Config['upstream']): string {
   return socket === null ? url : `unix:${socket}`
 }
 
-/** Routes in shadow mode refuse nothing, and a cost of 0 always fits. */
+/** The costs that the quota may refuse. Routes in shadow mode refuse nothing, and a cost of 0 always fits. */
 function pricedOf({ routes, unmatched }: Config): Priced[] {
   const charged = [
     ...routes.filter((route) => !route.public),

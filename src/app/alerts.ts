@@ -15,7 +15,7 @@ export interface Alerts {
   readonly observer: Observer
   /** Looks at the histogram that each process reads anyway. @param at the store's time of the reading, in milliseconds since the epoch */
   noteFailures(buckets: readonly Bucket[], at: number): void
-  /** Other alerts are in force from now on. What is pending of those with the same names, or with former names and the same receiver, goes to theirs. */
+  /** Puts other alerts in force. Pending events go to the alert of the same name, or if that is gone, to an alert with the same receiver. */
   configure(alerts: readonly AlertConfig[]): void
   start(): void
   /** Never rejects. @param graceMs how long the store may take */
@@ -33,7 +33,7 @@ export interface AlertsOptions {
 
 export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts {
   let receivers: ReadonlyMap<string, AlertConfig['webhook']> = new Map()
-  /** The target of each alert, by name. */
+  /** The hash of each receiver's URL, by the name of the alert. */
   let targets: ReadonlyMap<string, string> = new Map()
   const raiser = createRaiser({
     store,
@@ -50,7 +50,7 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
     alerts: () => [...receivers.keys(), ...former.adopted().keys()],
     deliver: async (event, signal) => {
       const receiver = receivers.get(event.alert) ?? receiverAt(former.adopted().get(event.alert))
-      // A reload has removed it meanwhile.
+      // A reload has removed the alert meanwhile.
       if (receiver === undefined) return { kind: 'failed', error: 'the alert is not configured any more' }
       // Most gateways have no alerts, so the code is loaded when it is needed.
       const { deliver } = await import('../webhook/webhook.ts')
@@ -60,7 +60,7 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
   })
   const former = createFormerAlerts({ store, targets: () => targets, onAdopted: () => courier.wake(), observe })
 
-  /** Any alert with this target. */
+  /** The webhook of any alert with this target. */
   function receiverAt(target: string | undefined): AlertConfig['webhook'] | undefined {
     return target === undefined ? undefined : [...receivers.values()].find(({ url }) => targetOf(url) === target)
   }
@@ -96,12 +96,12 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
   }
 }
 
-/** By which two alerts with one receiver are known, whatever their names and secrets: the path of an address may be a secret. */
+/** The hash of a receiver's URL. It is stored in place of the URL, whose path may be a secret, and tells which alerts share a receiver. */
 function targetOf(url: string): string {
   return createHash('sha256').update(url).digest('base64url')
 }
 
-/** Makes one attempt and keeps nothing of it. @returns `null` if the configuration has no alert of this name */
+/** Makes one attempt to deliver a test event, and stores nothing. @returns `null` if the configuration has no alert of this name */
 export async function testAlert(
   { alerts }: { readonly alerts: readonly AlertConfig[] },
   name: string,

@@ -14,17 +14,17 @@ import { createTelemetry } from './telemetry.ts'
 
 /** A running gateway made from one configuration, in this process or in several (`workers/primary.ts`). */
 export interface App {
-  /** Opens both listeners. @returns their URLs */
+  /** Opens the listeners. @returns the URLs of the gateway and of the admin listener */
   start(): Promise<{ gateway: string; admin: string }>
   /**
    * A code for the dashboard's sign-in link, which gives a session of `admin.token`. It works once, within 10 minutes, in this
-   * process, and replaces the code before. `null` without `admin.token`.
+   * process, and replaces the earlier code. `null` without `admin.token`.
    */
   signInCode(): string | null
   /**
    * Puts another configuration in force completely, from one request to the next. Counters stay. Parts that cannot
    * change in a running process are reported as warnings and wait for a restart.
-   * @param warnings of the file, to be reported too
+   * @param warnings warnings about the file, which are reported too. Default none
    * @throws Error if a part cannot be made (a key set file, a certificate); the old configuration then stays
    */
   reload(config: Config, hash: string, warnings?: readonly string[]): Promise<void>
@@ -38,7 +38,7 @@ export interface App {
 
 export interface AppOptions {
   readonly config: Config
-  /** A hash of the configuration and its files, by which differences between replicas show. */
+  /** A hash of the configuration and its files. It shows whether replicas differ. */
   readonly hash: string
   readonly version: string
   /** Another reader of the observations. Default none. */

@@ -44,7 +44,7 @@ interface Pair {
  * The certificates of a listener. With several, the client chooses by the requested name: the first certificate with that name, or else
  * the first of all.
  * @param listener the name for reports
- * @throws Error with the cure, if the files of one are no pair now
+ * @throws Error with the cure, if the files of a certificate are no valid pair
  */
 export function openCertificate(
   files: readonly ListenerTls[],
@@ -55,7 +55,7 @@ export function openCertificate(
   const changed = (): void => {
     for (const each of listeners) each()
   }
-  // All are read before the first is watched, because nobody would stop that if a later one is invalid.
+  // All pairs are read before the first is watched, because nobody would end its watch if a later pair is invalid.
   const read = files.map((tls) => [tls, readPair(tls)] as const)
   const pairs = read.map(([tls, pair]) => openPair(tls, pair, { listener, observe, changed }))
   const current = (): SecureContextOptions => (pairs[0] as OpenPair).current().options
@@ -110,7 +110,7 @@ function openPair(tls: ListenerTls, first: Pair, { listener, observe, changed }:
   function reread(): void {
     try {
       const next = readPair(tls)
-      // The same certificate has the same key, so nothing has changed, or the files were restored.
+      // The same certificate has the same key, so nothing has changed. After a refusal it means that the old files were restored.
       if (next.cert === pair.cert && !isRefused) return
       isRefused = false
       pair = next
@@ -139,7 +139,7 @@ function openPair(tls: ListenerTls, first: Pair, { listener, observe, changed }:
 
 const OPEN_TO_ALL = 'everybody on this machine can read this key: give it the mode 0400, or 0440 for a group'
 
-/** Asked for a file that was read once, and by a timer. An error here is reported when the file is read again. */
+/** Whether everybody on this machine can read the file. An error counts as no: it is reported when the file is read again. */
 function isOpenToAll(file: string): boolean {
   try {
     return (statSync(file).mode & 0o004) !== 0
@@ -156,8 +156,8 @@ export interface PairProblem {
 
 /**
  * Reads the pairs of files in a configuration, and the authorities of clients.
- * @returns for valid pairs: which have expired, so that clients refuse to connect, and which are never used
- * @throws SetupError with the cure, for the first invalid pair
+ * @returns problems of valid pairs: certificates that have expired, so that clients refuse them, and names that another pair serves
+ * @throws SetupError with the cure, for the first invalid file
  */
 export function checkPairs({ tls, admin, auth }: Pick<Config, 'tls' | 'admin' | 'auth'>): PairProblem[] {
   if (auth.clientCertificate !== null) readClientAuthorities(auth.clientCertificate)
@@ -211,7 +211,7 @@ export function readClientTls(
   }
 }
 
-/** OpenSSL passes over authorities that it cannot read, and then takes no certificate of the upstream for good. */
+/** Reads each certificate, because OpenSSL skips those that it cannot read, and would then accept no certificate of the peer. */
 function readAuthorities(file: string): string {
   const pem = read(file)
   made(file, 'one or more certificates in PEM', () => {
@@ -236,7 +236,7 @@ function readPair({ certFile, keyFile }: ListenerTls): Pair {
   return { cert, key, options, names: hostNamesOf(leaf), expiresAt: leaf.validToDate.getTime() }
 }
 
-/** Browsers look for the host only here. A name that Node quotes, because it contains a comma or a quote, is no host name. */
+/** The host names in subjectAltName, the only place where browsers look. A name with a comma or a quote, which Node quotes, is left out. */
 function hostNamesOf({ subjectAltName = '' }: X509Certificate): string[] {
   const names = subjectAltName.split(', ').flatMap((name) => /^DNS:([\w*.-]+)$/.exec(name)?.[1]?.toLowerCase() ?? [])
   return [...new Set(names)]

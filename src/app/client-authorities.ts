@@ -13,7 +13,7 @@ import { SetupError } from './setup-error.ts'
 
 export type ClientCertificateConfig = NonNullable<AuthConfig['clientCertificate']>
 
-/** The issuers of client certificates, kept up to date with their files. It ends with the certificate that uses it. */
+/** The issuers of client certificates. Their files are watched until the certificate that `asking` returns is closed. */
 export interface ClientAuthorities {
   /** The present rules for certificates. */
   rules(): CertificateRules

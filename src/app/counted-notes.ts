@@ -20,7 +20,7 @@ export function createCountedNotes(
   everyMs = EVERY_MS,
 ): CountedNotes {
   let stop: (() => void) | null = null
-  /** Whether the store does not know yet what this process began with. */
+  /** Whether the store has not noted the windows yet since this process started or reloaded. */
   let isAnew = true
   const note = (): Promise<void> => {
     const wasAnew = isAnew
@@ -29,14 +29,14 @@ export function createCountedNotes(
       (isDue) => {
         if (isDue) void forget()
       },
-      // Whoever needs the store reports its failure. It is asked again a minute later.
+      // Other calls report that the store fails. The windows are noted again a minute later.
       () => {
         isAnew ||= wasAnew
       },
     )
   }
 
-  /** Nobody waits for it: what need not be kept any more is shown to nobody. */
+  /** Nobody waits for the deletion, because runs that need not be kept any more are shown to nobody. */
   const forget = together(() => store.forgetRuns().catch(() => {}))
 
   return {

@@ -1,7 +1,7 @@
 import type { GaugeSource } from '../observe/metrics.ts'
 import type { DataPlane } from './data-plane.ts'
 
-/** Read at each scrape, even before there is anything to show. */
+/** The gauges are read at each scrape. They are 0 before the data plane is made. */
 export function dataPlaneGauges(
   plane: () => Pick<DataPlane, 'inFlight' | 'responseBuffer' | 'lacksStore'> | null,
 ): GaugeSource[] {

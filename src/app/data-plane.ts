@@ -48,16 +48,16 @@ import { createStoreClock, type StoreClock } from './store-clock.ts'
 import { type StoreHealth, watchStore } from './store-health.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** The part of the gateway that serves requests: its listener, its ledger, and the parts of one configuration. */
+/** The part of the gateway that serves requests: its listeners, its ledger, and the parts of one configuration. */
 export interface DataPlane {
   /**
-   * Opens the listener. @returns its URL
-   * @param problems why the last configuration file was refused, if it is not the one in force
+   * Opens the listeners. @returns the URL of the listener for clients
+   * @param problems why the last configuration file was refused. Default none: that file is in force
    */
   start(problems?: readonly string[]): Promise<string>
   /**
    * Does nothing after `stop`. @throws Error if a part cannot be made; the old configuration then stays
-   * @param taken called when it is in force. Default none
+   * @param taken called as soon as the new configuration is in force. Default none
    */
   reload(config: Config, hash: string, taken?: () => void): Promise<void>
   /** Notes that a configuration file was refused by the process that reads it. */
@@ -69,7 +69,7 @@ export interface DataPlane {
   readonly knownUsers: KnownUsers
   /** The adaptive factor in use and its reason, in every mode. */
   adaptive(): Adaptive
-  /** Once ready it stays ready until it drains. @param startup whether to ask only for its start, without what others provide */
+  /** Once ready it stays ready until it drains. @param startup whether only the start counts, without the store and credential providers */
   ready(startup?: boolean): Readiness
   /** Whether the store accepts no charges, or does not respond to the ping of every second. */
   lacksStore(): boolean
@@ -87,7 +87,7 @@ export interface DataPlane {
 /** Takes a gateway out of service and back. While it drains it is not ready, and every response closes its connection. */
 export interface Drain {
   isOn(): boolean
-  /** A gateway that stops drains until its end. */
+  /** Does nothing once the gateway stops, because it then drains until its end. */
   turn(on: boolean): void
 }
 
@@ -135,7 +135,7 @@ interface State {
   /** The parts of the configuration in force; its hash is `hash`. */
   current: Runtime
   hash: string
-  /** Whether any configuration so far could admit during an outage. A process that became ready through that stays ready. */
+  /** Whether any configuration so far admits requests in an outage. A process that such a configuration made ready stays ready. */
   mayAdmitAlone: boolean
   started: boolean
   draining: boolean
@@ -319,7 +319,7 @@ async function start(plane: Plane, problems: readonly string[] = []): Promise<st
   // A store that responds may still refuse charges, and the first client should not find that out.
   await plane.firstCharge.start()
   state.started = true
-  // Set last, because the reports before would show them as repaired.
+  // Set after `reportLoaded`, whose `config_loaded` would otherwise clear the problems.
   heartbeat.configProblems(problems)
   heartbeat.start()
   storeClock.start()
@@ -348,7 +348,7 @@ async function reload(plane: Plane, config: Config, hash: string, taken = () => 
   const { state, livePolicy, listeners } = plane
   if (state.stopping) return
   const next = await createRuntime(config, state.current, plane.around)
-  // Otherwise nobody would end the requests of the new parts, and a slow identity provider keeps the process alive.
+  // Otherwise nobody would end the requests of the new parts, and a slow identity provider would keep the process alive.
   if (state.stopping) return retire(next, state.current)
   livePolicy.bring(next.limits)
   const old = state.current
@@ -373,7 +373,7 @@ function drain({ state, listeners }: Plane, on: boolean): void {
   for (const listener of listeners) listener.drain(on)
 }
 
-/** In this order: first the requests, then their charges, then everything that still listens. */
+/** Ends the requests first, then settles their charges, and then closes the parts that store what happened. */
 async function stop(plane: Plane, limits = plane.state.current.config.drain): Promise<void> {
   const { config, state, listeners, livePolicy, storeClock, heartbeat, ledger, knownUsers, memberships } = plane
   state.stopping = true

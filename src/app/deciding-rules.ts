@@ -6,9 +6,9 @@ import type { Rules } from '../gateway/snapshot.ts'
 import { callerRulesOf } from './caller-rules.ts'
 
 /**
- * The rules for requests that other proxies or services forward; `null` without `decisions`. A caller here stands for many clients. It is
- * believed where they are, so that limits by address apply. It is believed who they are (`auth.trusted`) only if `edge.trusted_proxies`
- * contains this machine, because most proxies forward fields that clients write.
+ * The rules for requests about which other proxies or services ask; `null` without `decisions`. The asker stands for many clients. The
+ * addresses that it names for them are believed, so that limits by address apply. The users that it names (`auth.trusted`) are believed only
+ * if `edge.trusted_proxies` contains this machine, because most proxies forward fields that clients write.
  */
 export function decidingRulesOf(config: Config, rules: Rules, authenticator: Authenticator): Rules | null {
   const { decisions, auth } = config

@@ -23,7 +23,7 @@ function reason(code: ReasonCode, text: string, values: ReasonValues = {}): Reas
 
 /** All English sentences of an explanation. The dashboard has a sentence for each code in its other languages. */
 export const REASONS = {
-  /** Exactly the sentence for the client. A method unknown to Node's parser gets 501, others 405. */
+  /** The status and the sentence for the client. A method that is not accepted has no status: unknown to Node's parser it gets 501, else 405. */
   denied: ({ code, denial, values }: PlanRefusal) =>
     code === 'method_not_accepted'
       ? reason(code, 'The gateway accepts no request of this method.')

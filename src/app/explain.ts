@@ -81,7 +81,7 @@ export async function explain(
 
 type ShownMeter = MeterRule & { readonly cost: number | null }
 
-/** Shows the first meter in the request itself, and the further ones beside it. */
+/** Shows the first meter as fields of the response itself, and further meters as `others`. */
 function shown<M extends ShownMeter>(meters: readonly M[], limitsOf: (meter: M) => ExplainedLimit[] = () => []) {
   const [first, ...others] = meters.map((meter) => {
     const { category, price, settle, cost } = meter
@@ -114,7 +114,7 @@ const NOTHING = { route: null, category: null, cost: null, price: null, limits: 
 interface Charged extends Pick<Route, 'repetition' | 'tunnelChargeMs' | 'shadow'> {
   /** At least one. */
   readonly meters: readonly MeterRule[]
-  /** As the gateway reads it. */
+  /** The query of the request, as the gateway reads it. */
   readonly query: string
   /** Why the query is not allowed beside the price; `null` if it is. */
   readonly refusal: PlanRefusal | null
@@ -242,14 +242,14 @@ function pricedAs(price: Price, question: Question, query: string): Priced | Unp
     : { cost: priced.cost, least: priced.cost }
 }
 
-/** The price of a value, if that depends on more. */
+/** The price of a value if it depends on further parts of the request; otherwise `null`. */
 function priceWithin({ reading }: AskedPrice, value: string): AskedPrice | null {
   const key = keyOfWritten(value)
   const price = reading.kind === 'values' && key !== null ? reading.values.get(key) : undefined
   return price?.kind === 'asked' ? price : null
 }
 
-/** A request with the parts in the question; `null` if the question lacks what decides. */
+/** A request with the parts in the question; `null` if the question lacks the part that decides the price. */
 function askedIn(price: AskedPrice, { body, value, bytes }: Question, query: string): Asked | null {
   const { source, maxBody } = price
   const isInHeader = source.kind === 'header'
@@ -266,7 +266,7 @@ function askedIn(price: AskedPrice, { body, value, bytes }: Question, query: str
   return isKnown ? { body: null, query, rawHeaders: named, length: bytes ?? 0 } : null
 }
 
-/** The longest list that is created for its price. */
+/** The most elements of a list that is made to find its price. */
 const MOST_ELEMENTS = 10_000
 
 /** A body with this value where the price reads it, or with this many elements. */
@@ -343,7 +343,7 @@ function verdict(snapshot: UsageSnapshot, about: Case) {
     const { refused, wouldBeRefused, window } = refusal(snapshot, about)
     const { cost, least } = meters.find(({ category }) => category === window.category) as PricedMeter
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
-    // A refusal for ever names the cost itself.
+    // The sentence of a refusal that no waiting ends has the cost already.
     const isSaid = refused.code === 'never_fits' && cost !== null
     const also = [...ofNewUser(window, about), ...(isSaid ? [] : [costs])]
     if (shadow === null) return { decision: 'refuse', ...because(refused, ...also) } as const
@@ -364,7 +364,7 @@ function paidByGrants(snapshot: UsageSnapshot, { view, payer, meters }: Case): R
   return grants.length === 0 ? null : REASONS.paidByGrants({ cost: costText(meters), grants: grants.join(', ') })
 }
 
-/** The standing rules for this route alone, with its lowest cost. A request that may cost nothing always has room. */
+/** The view that `standingBy` needs, for this route alone and its lowest costs. A meter that may cost nothing always has room. */
 function asOnly({ policy, setup, shadow }: View, { shadow: ofRoute }: Charged, meters: readonly PricedMeter[]) {
   const charged = meters.filter(({ least }) => least > 0)
   return {
@@ -441,7 +441,7 @@ function askedMeter(
   return { charge: { user: payer.user, organisation: payer.organisation, category, cost, limits }, decision }
 }
 
-/** Says that a part of the window is kept for known users, if so. */
+/** The reason that a part of the window is kept for known users; empty if none is kept. */
 function ofNewUser({ scope, category, window }: ExplainedRefusal['window'], { config, view, payer }: Case): Reason[] {
   const { reserve } = config.quota
   const { global } = view.policy.limitsFor(category, payer)

@@ -6,10 +6,10 @@ import type { Runtime } from './runtime.ts'
  *
  * | State    | Event                                                        | Next      |
  * |----------|--------------------------------------------------------------|-----------|
- * | waiting  | all of it was had once, from the provider or from the store  | ready     |
- * | waiting  | `readiness.credentials` is over since the start              | ready     |
+ * | waiting  | all have come once, from the provider or from the store      | ready     |
+ * | waiting  | `readiness.credentials` has passed since the start           | ready     |
  *
- * A process that is ready stays so, because all others lack the same later.
+ * A process that is ready stays ready, because a provider that fails later fails for all processes.
  */
 export interface FirstCredentials {
   start(): void

@@ -15,7 +15,7 @@ import type { Runtime } from './runtime.ts'
 import { SetupError } from './setup-error.ts'
 
 interface Common {
-  /** For the parts that cannot change at run time. */
+  /** The configuration at the start, for the parts that cannot change at run time. */
   readonly config: Config
   readonly observe: Observer
   readonly shares: Shares
@@ -50,7 +50,7 @@ export function openGatewayListener({ current, ...parts }: GatewayListenerOption
   })
 }
 
-/** The listener for proxies that ask whether a request may go on. Each stands for many clients, so it has no share of its own. */
+/** The listener for proxies that ask whether a request may go on. A proxy stands for many clients, so it has no share of its own. */
 export function openDecisionsListener({
   current,
   charging,
@@ -61,7 +61,7 @@ export function openDecisionsListener({
 }: DecisionsListenerOptions): Listener {
   const { config, gateway } = parts
   const { listen, token } = decisions
-  // Loads the library of the schemas, which a gateway needs only if services ask it.
+  // Loaded at the first question of a service, because it needs the library of the schemas.
   const asks = onDemand(async () => {
     const { createAsks } = await import('../decisions/asks.ts')
     return createAsks({ gateway, charging, receipts, version, rules: () => current().deciding ?? current().rules })
@@ -105,7 +105,7 @@ function bounds(config: Config) {
   return { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections, idleTimeoutMs }
 }
 
-/** Remembered for each configuration, because they are needed twice for a request. */
+/** The limits by the configuration in force. They are made once for each configuration, because every request needs them. */
 function limitsNow(current: () => Runtime, make: (runtime: Runtime) => ConnectionLimits): () => ConnectionLimits {
   const limitsOf = onceForEach(make)
   return () => limitsOf(current())

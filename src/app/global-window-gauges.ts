@@ -5,7 +5,7 @@ import type { WindowStatuses } from '../quota/status.ts'
 /**
  * The global windows as gauges. All replicas read the same store and show the same values, so use the maximum and not
  * the sum over replicas.
- * @param read asks the store. Both gauges of a scrape share one reading
+ * @param read asks the store. All gauges of a scrape share one reading
  */
 export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSource[] {
   const reading = together(read)

@@ -6,7 +6,7 @@ import { beginningWith } from '../quota/period-days.ts'
 import { promised, type Window } from '../quota/window.ts'
 import { fileOrigin } from './explain.ts'
 
-/** With many plans only the first ones are named, because the log should not get a thousand lines. */
+/** With many plans only the first lines are kept, because the log should not get a thousand of them. */
 const MOST_LINES = 50
 
 /**
@@ -62,7 +62,7 @@ interface Line {
   readonly spoken: (window: Window) => string
 }
 
-/** `null` for an organisation without limits. Windows with limits from the same place share it. */
+/** The line of one scope; `null` for an organisation without limits. Limits from one place stand together, before that place. */
 function lineOf({ layers, category, scope, whose, origin, spoken }: Line): string | null {
   const limits = layers.limits(scope, category)
   if (limits.length === 0) return scope === 'organisation' ? null : `${category}, ${whose}: no limit`

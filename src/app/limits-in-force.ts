@@ -14,13 +14,13 @@ export interface LimitsInForce {
   policy(): Policy
   /** Whether all refusals of the quota are only counted and reported. */
   shadow(): boolean
-  /** How they will change at moments that are already known. */
+  /** How the limits will change at moments that are already known. */
   ahead(): Ahead
   /** Calculates the limits anew. @param factor of mode `adaptive` */
   enforce(state: ControlState, factor: number): void
 }
 
-/** Begins with the limits of the file. @param books default none @param isKnown as of `createPolicy` */
+/** Begins with the limits of the file. @param books default none @param isKnown as for `createPolicy` */
 export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?: IsKnown): LimitsInForce {
   let state = UNCHANGED
   let factor = 1
@@ -97,7 +97,7 @@ function missingPlans(overrides: ControlState['overrides'], plans: QuotaConfig['
   )
 }
 
-/** Looks at each value without keeping it, because a list of 100,000 overrides blocked the process for 0.15 s. */
+/** Looks at each value without keeping it, because a list of 100,000 overrides would block the process. */
 function missing(
   what: string,
   tables: Iterable<ValueTable>,

@@ -19,7 +19,7 @@ export interface LivePolicy {
   readonly control: ChangeFollower
   /** All access keys of the store, if the configuration in force accepts them. */
   readonly accessKeys: AccessKeys
-  /** Counts what requests decide. */
+  /** Counts charged and refused requests while a change is guarded. */
   readonly observer: Observer
   /** The adaptive factor in force and its reason, in every mode. */
   adaptive(): Adaptive
@@ -51,7 +51,7 @@ export interface LivePolicyOptions {
 const ADAPT_MS = 10_000
 /** How often ended access keys are searched for. */
 const REMOVE_MS = 60 * 60_000
-/** How long a grant is kept after its end: as long as `usage.keep` may keep its usage. */
+/** How long a grant is kept after its end, in milliseconds: as long as `usage.keep` may keep its usage. */
 const KEEP_GRANTS_MS = 400 * 86_400_000
 /** How many grants one call forgets. */
 const MOST_FORGOTTEN = 500
@@ -101,7 +101,7 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
     }, REMOVE_MS)
   }
 
-  /** Forgets grants without kept usage. Never rejects, because the next call repeats what failed. */
+  /** Forgets grants whose usage is not kept any more. Never rejects, because the next call tries again. */
   async function forgetGrants(): Promise<void> {
     const endedBefore = control.storeTime() - KEEP_GRANTS_MS
     const { grants } = storedOf(control.state())

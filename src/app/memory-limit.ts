@@ -4,7 +4,7 @@ const LEAST = 256 * MIB
 
 /**
  * Why this process may run out of memory; `null` if it may not.
- * @param limit of its cgroup in bytes. Default: what the system says, which is 0 or a huge number without one
+ * @param limit of its cgroup in bytes. Default: the value of the system, which is 0 or a huge number if the cgroup has no limit
  */
 export function memoryProblem(limit = process.constrainedMemory()): string | null {
   if (limit === 0 || limit >= LEAST) return null

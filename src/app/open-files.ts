@@ -8,7 +8,7 @@ const OTHERS = 64
 /**
  * Why this process may run out of open files; `null` if it may not. Above its limit Node closes a new connection at
  * once (26.10: libuv, `uv__emfile_trick`), which neither the log nor a metric would show.
- * @param limit of open files. Default: that of this process
+ * @param limit of open files. Default: the limit of this process
  */
 export function openFilesProblem(
   { edge, upstream }: Pick<Config, 'edge' | 'upstream'>,

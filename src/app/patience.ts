@@ -16,7 +16,7 @@ export function patienceOf({ responseTimeoutMs, idleTimeoutMs }: Times, upstream
   }
 }
 
-/** All in a configuration: that of `upstream`, and those of rules. */
+/** The times of `upstream`, and of each rule that has its own. */
 export function patiencesOf({ upstream, routes, unmatched }: Config): Patience[] {
   const rules: Times[] = unmatched.kind === 'charge' ? [...routes, unmatched] : [...routes]
   return [upstream, ...rules.map((times) => patienceOf(times, upstream)).filter((patience) => patience !== null)]

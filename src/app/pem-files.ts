@@ -4,7 +4,7 @@ import { SetupError } from './setup-error.ts'
 
 /** Files in PEM that a configuration names. */
 
-/** @param path of the key that names what is read @throws SetupError with the cure */
+/** Adds the place in the configuration to an error of `read`. @param path of the key that names the file @throws SetupError with the cure */
 export function named<T>(path: readonly (string | number)[], read: () => T): T {
   try {
     return read()

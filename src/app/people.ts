@@ -30,7 +30,7 @@ export function proxyOf(trusted: Trusted | null): TrustedProxy | null {
   return trusted === null ? null : proxies(trusted)
 }
 
-/** Without such sign-ins the OpenID Connect client is never loaded. */
+/** Loads the OpenID Connect client when somebody first signs in. */
 function providerOf({ roles, ...oidc }: Oidc): SignInProvider {
   const provider = onDemand(async () => {
     const { openidProvider } = await import('../oidc/provider.ts')

@@ -11,8 +11,8 @@ import { makeRouteTable, type RouteTable } from '../routing/route-table.ts'
 import { patienceOf } from './patience.ts'
 
 /**
- * Decides where a configuration sends requests, for the gateway and for `explain`. It is made once, because making a
- * table of 10,000 routes takes many times as long as a look-up.
+ * The rules by which a configuration routes requests, for the gateway and for `explain`. They are made once for each
+ * configuration, because making a table of 10,000 routes takes many times as long as a look-up.
  */
 export const planRulesOf = onceForEach(async (config: Config): Promise<PlanRules> => {
   const { maxUrl, maxBody, allowInPath, lenient } = config.edge

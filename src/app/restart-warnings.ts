@@ -37,14 +37,14 @@ export function needRestart(running: Config, next: Config): string[] {
   )
 }
 
-/** The command only reads the file, and cannot know what was in it when the gateway was started. */
+/** These commands only read the file, and cannot know the address that it had when the gateway started. */
 const ASTRAY = '; until then `tollgate healthcheck` and `tollgate drain` find nobody'
 
 function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean {
   return !same(before.listen, after.listen) || (before.tls === null) !== (after.tls === null)
 }
 
-/** The next configuration without those changes, so that a worker that starts later is like the others. */
+/** The next configuration without the changes that need a restart, so that a worker that starts later is like the others. */
 export function untilRestart(running: Config, next: Config): Config {
   const kept = SECTIONS.filter((key) => key !== 'store' || hasChanged(running, next, key))
   const auth = { ...next.auth, ...pick(running.auth, ['clientCertificate']) }

@@ -19,7 +19,7 @@ export function usageRulesOf(config: Pick<Config, 'quota' | 'usage' | 'auth' | '
   return { windows: quota.windows, books, zone: usage.zone, kept: retentionOf(config) }
 }
 
-/** How the store names the windows that gateways of a configuration count in: those of each category, and shared ones. */
+/** The store's names for the counted windows: each window by category, and alone if all categories have it, the longest one, and the books. */
 export function countedBy(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'routes'>): string[] {
   const { windows, books } = usageRulesOf(config)
   const { personal } = config.quota.baselines

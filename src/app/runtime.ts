@@ -45,7 +45,7 @@ export interface Runtime {
   readonly forwarder: Forwarder
   /** Whether an address is one of `edge.trusted_proxies`. */
   readonly isProxy: (address: string) => boolean
-  /** Hashes of the files of authenticator and forwarder, because a rotated key keeps its name. */
+  /** Hashes of the files of authenticator and forwarder, because a rotated key keeps the name of its file. */
   readonly fingerprints: { readonly keys: Fingerprints; readonly tls: Fingerprints }
   /** The limits, together with changes at run time. */
   readonly limits: LimitsInForce
@@ -53,16 +53,16 @@ export interface Runtime {
   readonly hasLeads: boolean
 }
 
-/** What all configurations of one process share. */
+/** The parts that all configurations of one process share. */
 export interface Surroundings {
   readonly tokens: AccessKeys
   readonly observe: Observer
   readonly isKnown?: IsKnown
-  /** Default none. */
+  /** The present rules for client certificates. Default none: no client is identified by a certificate. */
   readonly certificates?: (() => CertificateRules) | undefined
-  /** Default unknown. */
+  /** The last failure histogram that was read. Default none. */
   readonly failures?: PublicSources['failures']
-  /** Default nowhere. */
+  /** Where fetched key sets are kept for other processes. Default nowhere. */
   readonly keySets?: KeySetStore
 }
 
@@ -78,7 +78,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
       ? old.forwarder
       : createForwarder({ ...forwardOptions(config, isProxy), ...(old !== null && { held: old.forwarder.held }) })
   const limits = createLimitsInForce(config.quota, booksOf(config), isKnown)
-  // Created last, because it begins to fetch keys, and nobody would stop that if another part cannot be made.
+  // Created last, because it begins to fetch keys, and nobody would stop the fetches if another part cannot be made.
   const authenticator =
     old !== null &&
     same(authSections(old.config), authSections(config)) &&
@@ -127,7 +127,7 @@ export async function tryRuntime(config: Config): Promise<void> {
   await forwarder.destroy()
 }
 
-/** A digest for each file; `null` for an unreadable file, which is reported by its user. */
+/** A digest for each file; `null` for an unreadable file, which the part that needs the file reports. */
 type Fingerprints = readonly (string | null)[]
 
 function keyFiles({ jwt }: AuthConfig): string[] {
@@ -162,12 +162,12 @@ function plansOf({ plans }: QuotaConfig): string[] {
   return [...(plans?.keys() ?? [])]
 }
 
-/** The claims for the upstream, by their paths. */
+/** The paths of the claims that the upstream gets. */
 function claimsFor({ identity }: UpstreamConfig): string[] {
   return [...new Set([...identity.values()].flatMap((fact) => (fact.kind === 'claim' ? fact.path : [])))]
 }
 
-/** Which parts of a target and a handshake are hidden. None if the upstream gets the clients' credentials. */
+/** The places of credentials in a request. If the upstream gets the credentials, no parameter and no subprotocol is hidden from it. */
 function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
   const places = credentialPlaces(auth)
   const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : places
@@ -176,7 +176,7 @@ function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
 
 const NOTHING_HIDDEN = { parameters: [], subprotocols: [] }
 
-/** Ends the parts that the next configuration does not use, after the requests under way. */
+/** Ends the parts that the next configuration does not use. A forwarder first finishes its requests under way. */
 export function retire(old: Runtime, next: Runtime): void {
   if (old.forwarder !== next.forwarder) void old.forwarder.close()
   if (old.authenticator !== next.authenticator) old.authenticator.close(next.authenticator)
@@ -237,13 +237,13 @@ function accessOf({ address, path }: LogConfig): Rules['access'] {
   return address || path ? { address, path } : null
 }
 
-/** `null` for the client's Host. */
+/** The Host of forwarded requests; `null` for the Host that the client sent. */
 function hostOf({ host, url }: UpstreamConfig): string | null {
   if (host === 'preserve') return null
   return host === 'upstream' ? new URL(url).host : host
 }
 
-/** @param trustedProxies whether an address is one @throws SetupError for unusable TLS files */
+/** @param trustedProxies whether an address is a trusted proxy @throws SetupError for unusable TLS files */
 export function forwardOptions(config: Config, trustedProxies: (address: string) => boolean) {
   const { upstream, edge, auth } = config
   return {

@@ -1,12 +1,12 @@
 import type { Config, Part, PartsConfig } from '../config/config.ts'
 import { type Bounds, type ShareRules, THINGS } from '../edge/shares.ts'
 
-/** The most long checks of signatures. A new one waits for all of them, which is a third of a second with ES512. */
+/** How many checks of signatures that take long may be under way. A new check waits for all of them. */
 const MAX_CHECKS = 256
 
 /**
- * The most questions of callers about their usage. They are free, but as expensive as a charge. Each holds a history of up to
- * 1 MiB, so these are at most 64 MiB.
+ * How many questions of callers about their usage may be under way. A question is free, but as expensive as a charge. Each holds a
+ * history of up to 1 MiB, so that all of them hold at most 64 MiB.
  */
 const MAX_USAGE = 64
 
@@ -15,7 +15,7 @@ const NETWORK = 1.5
 
 /**
  * The bounds of a configuration as numbers. A part of a total is at least one. If no credential is ever accepted, all callers are
- * strangers, and no half is kept for others.
+ * strangers, and no part is kept for other callers.
  */
 export function shareRulesOf(config: Pick<Config, 'auth' | 'edge' | 'upstream' | 'routes' | 'unmatched'>): ShareRules {
   const rules = boundsOf(config)
@@ -43,7 +43,7 @@ function boundsOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareR
       strangers: most(edge.maxConnections, shares.connections.strangers),
     },
     in_flight: { total: null, address: null, network: null, user: edge.maxInFlightPerUser, strangers: null },
-    // Until they are identified all of these are strangers, and then none of them is.
+    // Only a request whose credential is being checked holds one of these. Its user is not known yet, and all such requests are strangers.
     credentials: { ...bounds(edge.maxInFlight, shares.requests), user: null, strangers: null },
     requests: bounds(edge.maxInFlight, shares.requests),
     bodies: bounds(edge.maxInFlight, shares.bodies),

@@ -3,7 +3,7 @@ import type { Spans } from '../opentelemetry/spans.ts'
 import { LAST_SPANS_MS } from './closing.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Sends a span for each request, if a collector is configured. @returns sends the rest */
+/** Sends a span for each request, if a collector is configured. @returns a function that sends the rest */
 export async function openSpans(
   { telemetry }: Config,
   version: string,

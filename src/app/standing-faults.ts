@@ -1,10 +1,10 @@
 import { type Counting, count } from '../observe/counting.ts'
 import type { Observer, StoreWarning } from '../observe/observation.ts'
 
-/** Faults that do no harm yet, for as long as they last. */
+/** Faults with which requests are served all the same, for as long as they last, and losses of the last hour. */
 export interface StandingFaults {
   readonly observer: Observer
-  /** A sentence for each. The log has file and cure. */
+  /** A sentence for each fault. The log has its file and its cure. */
   reasons(): string[]
 }
 

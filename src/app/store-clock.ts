@@ -19,7 +19,7 @@ export interface StoreClock {
   stop(): void
 }
 
-/** How far apart, in milliseconds, the clocks are worth a warning. A working NTP keeps them within a hundredth of it. */
+/** The difference of the clocks that is worth a warning, in milliseconds. A working NTP keeps it below a hundredth of this. */
 const APART_MS = 5000
 
 export function createStoreClock(options: StoreClockOptions): StoreClock {
@@ -33,7 +33,7 @@ export function createStoreClock(options: StoreClockOptions): StoreClock {
       const { at } = await store.controlVersion()
       if (stop !== null) report(at - ours, now() - askedAt)
     } catch {
-      // A store that fails is reported by whoever needs it.
+      // Other calls report that the store fails.
     }
   })
 

@@ -3,7 +3,7 @@ import { isSilence, StoreError, type StoreFailure } from '../quota/quota-store.t
 import type { Store } from '../store/store.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** About a second in all, and then the gateway starts without its store. */
+/** The pauses between the tries at a start are a second in all. Then the gateway starts without its store. */
 const START_TRIES = 40
 const START_PAUSE_MS = 25
 const CHECK_MS = 1000
@@ -11,10 +11,13 @@ const CHECK_MS = 1000
 /** The beginning of the reason for a process that lacks its store. */
 export const STORE = 'the quota store'
 
-/** A store that responded within this time, in milliseconds, is not asked. The follower of changes asks it every second. */
+/** A store that responded within this time, in milliseconds, is not pinged. The follower of changes asks it every second. */
 const HEARD_MS = 1500
 
-/** Whether the store responds. It is asked every second, when it has connected, and when it did not report its changes. */
+/**
+ * Whether the store responds. It is pinged every second unless it has just responded, when it has connected, and when its changes could not
+ * be read.
+ */
 export interface StoreHealth {
   /** Why the store does not respond; `null` while it does. */
   failure(): StoreFailure | null
@@ -26,7 +29,7 @@ export interface StoreHealth {
   stop(): void
 }
 
-/** @param heardAt when it responded to another question, in monotonic milliseconds */
+/** @param heardAt when the store last responded to another question, in monotonic milliseconds */
 export function watchStore(
   store: Pick<Store, 'ping'>,
   follow: Telemetry['follow'],
@@ -72,7 +75,7 @@ export function watchStore(
   return { failure: () => failure, patience, stop }
 }
 
-/** Says if a store responds but accepts no charges, because it looks fine to an operator. */
+/** The failure as a reason. It tells a silent store from one that accepts no charges, which looks fine to an operator. */
 export function storeReason(failure: StoreFailure): string {
   return isSilence(failure) ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
 }

@@ -5,11 +5,11 @@ export interface StoreWarnings {
   /** For the store. A warning that is known already is not reported again. */
   readonly observe: Observer
   begin(warning: StoreWarning, message: string): void
-  /** Sets exactly these warnings. */
+  /** Ends all warnings except these. */
   only(warnings: ReadonlySet<StoreWarning>): void
 }
 
-/** For all stores of a gateway. One of them may replace another. */
+/** Made once for all stores of a gateway, because one of them may replace another. */
 export function createStoreWarnings(observe: Observer): StoreWarnings {
   const holding = new Map<StoreWarning, string>()
 

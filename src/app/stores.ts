@@ -94,7 +94,7 @@ const UNCHANGED = 'the old one stays in use; check it, and reload'
 /** How long making a new connection may take. */
 const PATIENCE_MS = 5000
 
-/** Why a store does not respond; `null` if it does. A Redis connects in the background. */
+/** Why a store does not respond within `patienceMs`; `null` if it does. It is asked again, because Redis connects in the background. */
 export async function problemOf(store: Pick<Store, 'ping'>, patienceMs: number): Promise<string | null> {
   const until = performance.now() + patienceMs
   for (;;) {
@@ -108,7 +108,7 @@ export async function problemOf(store: Pick<Store, 'ping'>, patienceMs: number):
   }
 }
 
-/** The same for a command, for which a read-only file is enough. @param observe default none */
+/** Opens the configured store for a command that only reads, for which a read-only file is enough. @param observe default none */
 export async function openStoreToLook(
   config: StoreConfig,
   observe: Observer = () => {},

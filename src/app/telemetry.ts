@@ -13,7 +13,7 @@ export interface Telemetry {
   readonly observe: Observer
   readonly log: Log
   readonly metrics: Metrics
-  /** Whoever ends the process stops this. */
+  /** It runs until the caller stops it, at the end of the process. */
   readonly delay: EventLoopDelay
   /** Adds a reader of everything that is reported from now on. */
   follow(reader: Observer): void

@@ -12,11 +12,11 @@ export interface UnreadableRecords {
 /** How many are remembered. Further ones are not reported, because thousands say no more than these. */
 const MOST = 1000
 
-/** How often to check whether one is over, in milliseconds. */
+/** How often to check whether a record is readable again or gone, in milliseconds. */
 const LOOK_MS = 60_000
 
 /**
- * @param isUnreadable from the store in use
+ * @param isUnreadable asks the store in use
  * @param everyMs default a minute
  */
 export function createUnreadableRecords(

@@ -3,7 +3,7 @@ import { messageOf } from '../../errors.ts'
 import { peopleOf } from '../people.ts'
 import type { Tried } from './tried.ts'
 
-/** Whether the provider says where people sign in. Without it a gateway works too, and tokens sign in. */
+/** Whether the provider says where people sign in. A gateway also works without the provider: tokens still sign in. */
 export async function tryPeople({ admin }: Config): Promise<Tried[]> {
   const people = peopleOf(admin.oidc)
   if (people === null) return []

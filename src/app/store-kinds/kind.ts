@@ -24,7 +24,7 @@ export interface Opening {
 export interface StoreKind<L extends Location = Location> {
   /** The name in messages, without a password. */
   name(location: L): string
-  /** What a running process cannot change: everything but the login. */
+  /** The part of the location that a running process cannot change: everything but the login. */
   place(location: L): string
   /** The same text for two locations of the same file; `null` if it is no file. */
   file(location: L): string | null
@@ -32,9 +32,9 @@ export interface StoreKind<L extends Location = Location> {
   isYetToBeMade(location: L): boolean
   /** Removes what opening the store has created. */
   remove(location: L): void
-  /** Why it cannot be opened, as far as that shows from outside; `null` if it can. */
+  /** Why the store cannot be opened, as far as this shows without opening it; `null` if no reason shows. */
   whyUnusable(location: L): Promise<string | null>
-  /** Our login, with the present content of its files. @throws SetupError */
+  /** Our login, with the present content of its files. @throws SetupError if a file cannot be used */
   access(config: ConfigOf<L>): unknown
   /** @throws SetupError with the cure, if it cannot be used */
   open(config: ConfigOf<L>, opening: Opening): Promise<Store>

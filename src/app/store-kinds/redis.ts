@@ -71,7 +71,7 @@ function sentinelTls(tls: true | ClientTls, ofRedis: ClientTls | null): ClientCr
 }
 
 const PATH = ['store']
-/** The gateway warns from this on, in milliseconds. */
+/** The difference of the clocks above which the gateway warns, in milliseconds. */
 const APART_MS = 5000
 /** With these a gateway would count wrongly or not at all. */
 const HARMFUL: ReadonlySet<StoreWarning> = new Set(['old_version', 'eviction', 'copy_unended'])

@@ -54,7 +54,7 @@ export const sqlite: StoreKind<LocationOf<'sqlite'>> = {
   },
 }
 
-/** Not used if the file has a cure of its own. Another file would be empty, with full quotas and without access keys. */
+/** The cure where `cureOf` has none. Another file would be empty, with full quotas and without access keys. */
 const ANOTHER_FILE = 'name a file in a folder that exists and can be written, or a database that Tollgate made'
 
 /**
