@@ -8,15 +8,15 @@ import { neverFits, violations } from './refusal.ts'
 import { type Limit, NOT_RUNNING, type Usage, usageAt } from './window.ts'
 
 /**
- * How limits will change at moments that are already known. If a limit ends before its window does, its caller has room again when the
- * limit ends. 429s, `explain`, pages, previews and `/me/quota` all ask here.
+ * How limits will change at moments that are already known. If a limit ends before the window does, callers have room again when the
+ * limit ends. 429s, `explain`, pages, previews and `/me/quota` all read these changes here.
  */
 export interface Ahead {
   /** Whether limits may also rise at moments that nobody knows, as they may in mode `adaptive`. */
   readonly canRise: boolean
-  /** When something begins or ends that may concern the caller, in milliseconds since the epoch, the next one first. */
+  /** The moments after `at` at which limits of the caller may change, in milliseconds since the epoch, the next one first. */
   moments(payer: Payer, at: number): readonly number[]
-  /** What will be in force for this caller from a moment on. It is wrong for any other caller. */
+  /** What will be in force for this caller from a moment on. The result is wrong for any other caller. */
   at(payer: Payer, moment: number): Then
 }
 
@@ -32,7 +32,7 @@ const MOST_MOMENTS = 8
 /**
  * The first moment before `until` at which a change of limits gives a caller room; `null` if there is none.
  * @param at the store's time
- * @param until when the windows end; infinite if the end of no window helps
+ * @param until when the windows end; infinite if the charge has no room even then
  * @param hasRoom whether the windows have room under the limits of a moment. It is not called for a moment in shadow
  * mode
  */
@@ -52,7 +52,7 @@ export function freeFrom(
   return null
 }
 
-/** `freeFrom` for a charge that was refused, asked for the time of the refusal. */
+/** Calls `freeFrom` for a refused charge, with the time of its refusal. `null` also if the share of an outage allowance refused it. */
 export function roomFrom(ahead: Ahead, payer: Payer, charge: Charge, decision: Decision): number | null {
   if (decision.limits !== undefined || ahead.moments(payer, decision.at).length === 0) return null
   const [worst] = violations(charge, decision)

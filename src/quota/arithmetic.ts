@@ -50,7 +50,7 @@ export function settleBatch(
   return decisions
 }
 
-/** A repetition of a charge changes nothing, and nor does a request that reuses the key of another one. */
+/** A repetition of a charge adds nothing to the windows, and nor does a request that reuses the key of another one. */
 function decideOnce(charge: Charge, onces: Onces, counterOf: CounterOf, now: number, onAhead: AheadListener): Decision {
   const { once } = charge
   if (once === undefined) return decide(charge, counterOf, now, onAhead)
@@ -135,7 +135,7 @@ function decideMeter(
   }
 }
 
-/** Does the same as `decideMeter` for a caller with grants. What a grant pays counts in the books, but in no limited window. */
+/** Does the same as `decideMeter` for a caller with grants. What a grant pays counts in the books, but in no limited window of its scope. */
 function decideGranted(
   charge: Charge,
   grants: Grants,
@@ -194,7 +194,7 @@ interface Account {
   readonly usage: MutableUsage
 }
 
-/** Looks at the counters of all grants, even behind the one that pays, so that every store corrects the same starts. */
+/** Looks at the counters of all grants, even of those after the one that pays, so that every store corrects the same starts. */
 function accountsOf(
   scope: ScopeName,
   id: string,
@@ -217,9 +217,9 @@ function paidOf({ payer }: Look): PaidByGrant | null {
 /** The counter of a scope that does not apply. Nothing is ever added to it. */
 const NO_COUNTER: Counter = []
 
-/** A loop instead of closures, which would take a twelfth of the time of a charge. */
+/** This is written as a loop, because closures would make every charge slower. */
 function usagesOf(counter: Counter, limits: readonly Limit[], now: number, onAhead: AheadListener): MutableUsage[] {
-  // An array of the right length from the start, because one that grows by `push` has room for 17.
+  // The array has the right length from the start, because an array that grows by `push` takes room for 17 elements.
   const usages = new Array<MutableUsage>(limits.length)
   for (let i = 0; i < limits.length; i++) {
     const { startedAt, used } = usageToCharge(counter, (limits[i] as Limit).window, now, onAhead)

@@ -28,8 +28,8 @@ export function isBook({ seconds }: Pick<Window, 'seconds'>): boolean {
 }
 
 /**
- * The name under which a store keeps since when a window is counted. It has the length of the window, the zone of its days, and the day
- * with which its months begin.
+ * The name under which a store keeps the moment from which a window is counted. The name contains the length of the window in seconds. For
+ * a calendar window it also contains the zone, and the day with which months begin if that is set.
  * @param category in which the window is counted. Default every category
  */
 export function countedName({ seconds, calendar }: Window, category: string | null = null): string {

@@ -85,7 +85,7 @@ const NEXT_DATE: typeof FIRST_DATE = {
   month: (first, day) => dayOfMonth(first, 1, day),
 }
 
-/** The given day of the month that lies `behind` months after that of a date, or its last day if it is shorter. */
+/** The given day of a month, or the last day of a shorter month. @param behind how many months that month is after the month of `date` */
 function dayOfMonth(date: number, behind: number, day: number): number {
   const [year, month] = [new Date(date).getUTCFullYear(), new Date(date).getUTCMonth() + behind]
   return Math.min(Date.UTC(year, month, day), Date.UTC(year, month + 1, 0))
@@ -94,7 +94,7 @@ function dayOfMonth(date: number, behind: number, day: number): number {
 /**
  * When the clock of a zone first shows midnight of a date, or the first moment after it. A clock that is set forward may skip midnight, or
  * even a whole date.
- * @param date the millisecond of its UTC midnight
+ * @param date the date's midnight in UTC, in milliseconds since the epoch
  */
 export function firstMomentOf(date: number, zone: string): number {
   const before = offsetOf(date - DAY_MS, zone).ms

@@ -46,7 +46,7 @@ export interface Charge extends Meter {
    * `others`, because each meter is owed by itself. Default not set.
    */
   readonly forced?: true
-  /** How repetitions are recognised, which are not charged. Never set with `forced`. Default: each request is charged. */
+  /** How repetitions are recognised, so that they are not charged. Never set with `forced`. By default each request is charged. */
   readonly once?: Once
 }
 
@@ -72,8 +72,8 @@ export interface Decision {
   /** The limits that decided the charge if they are not its own limits, but the share of an outage allowance. */
   readonly limits?: Limits
   /**
-   * What the key of the charge decided, if the charge has one. Absent also for a charge whose repetitions are not
-   * recognised later.
+   * What the key of the charge decided. Absent for a charge without a key, and for a charge whose repetitions are not recognised later
+   * because it was refused, exceeded the free repetitions or was decided without the store.
    */
   readonly once?: OnceDecision
   /** The batch in which a ledger has settled the charge. Default none, as for a decision on local counters. */

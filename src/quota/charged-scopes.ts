@@ -3,7 +3,7 @@ import type { Decision, Limits, Meter } from './charge.ts'
 import type { Grant, Grants, PaidByGrants } from './grant.ts'
 import type { Limit, Usage } from './window.ts'
 
-/** To whose usage a window belongs, in the order in which scopes are named everywhere. */
+/** The scopes of windows: one user, one organisation, or everybody. Scopes are named in this order everywhere. */
 export const SCOPE_NAMES = ['personal', 'organisation', 'global'] as const
 export type ScopeName = (typeof SCOPE_NAMES)[number]
 
@@ -12,7 +12,7 @@ export const EVERYBODY = ''
 
 const NO_LIMITS: readonly Limit[] = []
 
-/** The windows that a charge counts in, those of the books among them, by scope. A scope that does not apply has none. */
+/** By scope, the windows in which a charge counts, including the window of the books. A scope that does not apply has none. */
 export type Counted = Readonly<Record<ScopeName, readonly Limit[]>>
 
 const withOrganisation = new WeakMap<Limits, Counted>()
@@ -56,7 +56,7 @@ export function firstPaidBeside(limits: readonly Limit[]): number {
 /** One scope in which a charge was decided. */
 interface ChargedScope {
   readonly scope: ScopeName
-  /** Of the user, or the organisation. */
+  /** The id of the user or the organisation; `EVERYBODY` in the global scope. */
   readonly id: string
   readonly limits: readonly Limit[]
   readonly usages: readonly Usage[]

@@ -26,8 +26,8 @@ export function usageOf(counter: Counter, window: Length, now: number): Usage {
 export type AheadListener = (aheadMs: number) => void
 
 /**
- * The same for a charge, even a refused one. It corrects a start in the future to `now` for good. Otherwise the window
- * would always have its whole length left, and would never end.
+ * Returns what `usageOf` returns, for a charge that may yet be refused. If the start lies in the future, it is corrected to `now` for good.
+ * Otherwise the window would always have its whole length left, and would never end.
  */
 export function usageToCharge(counter: Counter, window: Length, now: number, onAhead: AheadListener): Usage {
   const entry = entryOf(counter, window.seconds)
@@ -58,7 +58,7 @@ function entryOf(counter: Counter, seconds: number): Entry | undefined {
 
 /**
  * Takes an amount back from the run that was charged. An amount below 0 is added. A later run of the window is left alone, and so is a run
- * whose start was changed meanwhile. If a window has ended, its run is corrected only in the history.
+ * whose start was changed meanwhile. A run that has left the counter can only be corrected in the history.
  * @returns whether the counter holds that run
  */
 export function takeBack(counter: Counter, seconds: number, amount: number, startedAt: number): boolean {
@@ -71,7 +71,7 @@ export function takeBack(counter: Counter, seconds: number, amount: number, star
 /** The windows that are left in a counter after others were emptied, and what the emptied ones held. */
 export interface Emptied {
   readonly left: Counter
-  /** By the name of the window. */
+  /** Tokens by the name of the window, or by its seconds, as `86400s`, if it was not named. */
   readonly used: Readonly<Record<string, number>>
 }
 

@@ -1,4 +1,4 @@
-/** A factor in decimal, as an administrator reads it, to twelve decimals. In binary 0.29 x 100 would be 28.999999999999996. */
+/** A factor as a whole number of 10^-12, with which products are exact in decimal. In binary 0.29 x 100 would be 28.999999999999996. */
 export function decimal(factor: number): bigint {
   return BigInt(Math.round(factor * 1e12))
 }

@@ -14,19 +14,19 @@ export interface Run {
 }
 
 export type Forecast =
-  /** No token is left. */
+  /** Fewer tokens are left than the cheapest request costs. */
   | { readonly kind: 'full' }
   /** No token will be left at about this moment, in milliseconds since the epoch. */
   | { readonly kind: 'at'; readonly at: number }
   /** The run ends before it is full. */
   | { readonly kind: 'notBefore' }
-  /** Nothing is used in it, so it has not begun. */
+  /** The window is not running, because nothing is used in it. */
   | { readonly kind: 'notRunning' }
   /** The pace is not known well enough. */
   | { readonly kind: 'unknown' }
 
 export interface ForecastSources {
-  /** Tokens used in a millisecond; `null` if it is not known. */
+  /** The pace in tokens per millisecond; `null` if it is not known. */
   readonly rate: number | null
   /** The time of the store, in milliseconds since the epoch. */
   readonly at: number
@@ -36,7 +36,7 @@ export interface ForecastSources {
   readonly least?: number
 }
 
-/** In milliseconds. A younger run says too little about its pace. */
+/** The least age of a run in milliseconds from which its pace is judged. */
 export const LEAST_AGE_MS = 60_000
 
 export function forecastOf(run: Run, { rate, at, shorter = [], least = 1 }: ForecastSources): Forecast {

@@ -24,7 +24,7 @@ export interface PaidByGrant {
   readonly grant: Grant
   /** When the grant was first taken from, on the store's clock. */
   readonly startedAt: number
-  /** Tokens taken from the grant so far. For an accepted charge they include its own. */
+  /** Tokens taken from the grant so far. If the charge is accepted, its own tokens are included. */
   readonly used: number
 }
 

@@ -22,7 +22,7 @@ export interface OwnerHistory {
 
 /**
  * @param seconds length of the window, its identity
- * @param startedAt of the first charge of the run, in milliseconds since the epoch, also for a calendar window
+ * @param startedAt the time of the run's first charge, in milliseconds since the epoch, also for a calendar window
  * @param isCounted whether the counter holds this run: the run is going on, or no later run has started. It is false for a run that was
  * emptied
  */
@@ -34,20 +34,20 @@ export type RunVisitor = (
   isCounted: boolean,
 ) => void
 
-/** Since when each window is counted, by `countedName`, in milliseconds since the epoch. Other windows are unknown. */
+/** By `countedName`, the moment since which a window is counted, in milliseconds since the epoch. It is unknown for all other windows. */
 export type CountedSince = ReadonlyMap<string, number>
 
 /** For how long runs are kept, and how this was changed. */
 export interface KeptSince {
-  /** After their end, in seconds. */
+  /** How long runs are kept after their end, in seconds. */
   readonly keptSeconds: number
-  /** The same for runs from before `changedAt`. It is the lowest of the values that were noted since they were charged. */
+  /** How long runs from before `changedAt` are kept, in seconds. This is the lowest value that was noted since those runs were charged. */
   readonly leastSeconds: number
   /** When the value last changed, in milliseconds since the epoch. */
   readonly changedAt: number
 }
 
-/** By `longest`, `shorter` and `anonymous`. `unswept` is there while the store still holds runs that should be deleted. */
+/** Keyed by `longest`, `shorter` and `anonymous`. The key `unswept` is present while the store still holds runs that should be deleted. */
 export type KeptStates = ReadonlyMap<string, KeptSince>
 
 /** What gateways have noted about the windows that they count in. */
@@ -57,8 +57,8 @@ export interface Counted {
 }
 
 /**
- * Reads what was used. It shows everything that must be kept, and nothing that is older than the store is to keep. Every implementation
- * passes test/quota/history.suite.ts.
+ * Reads what was used. It shows every run that must still be kept, and no run for which the time has passed. Every implementation passes
+ * test/quota/history.suite.ts.
  */
 export interface HistoryStore {
   /**

@@ -56,7 +56,7 @@ export interface EndedRun extends Readonly<Entry> {
  * out.
  * @param before the earlier state of the counter
  * @param after its present state
- * @param latest the last moment at which an ended run may have started. Default any, because the counter was emptied
+ * @param latest the last moment at which an ended run may have started. Default no bound, for a counter that was emptied
  */
 export function endedRuns(
   before: readonly Readonly<Entry>[],

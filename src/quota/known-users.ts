@@ -6,12 +6,12 @@ import type { Reserve } from './reserve.ts'
 /** Remembers since when users have charged. Every implementation passes test/quota/known-users.suite.ts. */
 export interface KnownUserStore {
   /**
-   * Notes users who have charged a moment ago: they are remembered from now on for `rememberMs`.
+   * Notes users who have charged a moment ago, and remembers them for `rememberMs` from now on.
    * @returns how long ago each of them charged first, in milliseconds: 0 for one who was not remembered
    * @throws StoreError
    */
   noteUsers(users: readonly string[], rememberMs: number): Promise<readonly number[]>
-  /** The same without a note; `null` for a user who is not remembered. @throws StoreError */
+  /** How long ago a user charged first, in milliseconds; `null` for a user who is not remembered. Notes nothing. @throws StoreError */
   knownFor(user: string): Promise<number | null>
 }
 
@@ -31,7 +31,7 @@ export interface KnownUsersOptions {
 interface Known {
   /** When the user charged first; infinite for a user who was not remembered. */
   readonly since: number
-  /** When the next charge of the user is noted again. */
+  /** From when on a charge of the user is noted again. */
   readonly noteFrom: number
 }
 
@@ -49,7 +49,7 @@ const PAUSE_MS = 1000
  * | looked up | is noted soon | nothing | noted; unasked when the reply is too old |
  * | noted | nothing for a day, or a tenth of `rememberMs` | nothing | unasked after `rememberMs` without a note |
  *
- * No state changes while the store is out. If a process has no room for a user, it asks the store again.
+ * While the store is out, nobody becomes looked up or noted. If a process has no room for a user, it asks the store again.
  */
 export class KnownUsers {
   readonly #store: KnownUserStore
@@ -78,8 +78,8 @@ export class KnownUsers {
   }
 
   /**
-   * The same, or `null` if this process has not asked the store about the user. Such a user counts as new until a
-   * refusal leads to a question.
+   * Whether the user is known; `null` if this process remembers no reply of the store about the user. Such a user counts as new until a
+   * refusal makes the process ask the store.
    */
   standing(user: string): boolean | null {
     return this.#users.get(user, this.#now()) === undefined ? null : this.isKnown(user)

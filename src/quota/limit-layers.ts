@@ -5,7 +5,8 @@ import type { Limit, Window } from './window.ts'
 
 /**
  * How a limit is made from what was written. Pure. A limit is floor(value x mode factor x multiplier), and at least 1 if the value is at
- * least 1. The value comes from the plan, or else from the baselines. The multiplier applies to the global scope only.
+ * least 1. The value comes from the plan, or else in mode `custom` from its own values, or else from the baselines. The multiplier applies
+ * to the global scope only.
  */
 
 export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
@@ -25,11 +26,11 @@ export interface ScopedLimits {
   readonly personal: LimitTable
   /** If a category or window is left out, it has no limit for all users together. */
   readonly global: LimitTable
-  /** Tokens that pass beyond some of these limits, whatever the limits are at run time. Default none. */
+  /** Tokens that pass beyond some of these limits. Default none. */
   readonly over?: Readonly<Partial<Record<'personal' | 'global', LimitTable>>>
 }
 
-/** Limits under one plan. What is left out follows the baselines, or has no limit in the scope of the organisation. */
+/** Limits under one plan. A personal limit that is left out follows the baselines. A limit of the organisation that is left out is none. */
 export interface PlanLimits {
   readonly personal: LimitTable
   readonly organisation: LimitTable
@@ -46,9 +47,10 @@ export interface QuotaSettings {
   /** Shortest first, one to seven windows. */
   readonly windows: readonly Window[]
   readonly baselines: ScopedLimits
-  /** The values of mode `custom`, which replace the baselines. A missing value is that of the baseline. `null` for none. */
+  /** The values of mode `custom`, which replace the baselines. A missing value follows the baseline. `null` for none. */
   readonly custom: ScopedLimits | null
-  readonly global: { readonly enabled: boolean /** In the range `MULTIPLIER`. */; readonly multiplier: number }
+  /** `multiplier` is in the range `MULTIPLIER`. */
+  readonly global: { readonly enabled: boolean; readonly multiplier: number }
   /** The part of the global limits that is kept for known users. Default nothing. */
   readonly reserve?: Reserve
   /** Default none, and then the baselines apply to everybody. */

@@ -44,7 +44,7 @@ export function limitText(value: LimitValue): string {
   return isSoft(value) ? `${value.limit} + ${value.over}` : String(value)
 }
 
-/** The value of such a text; `null` if it is no limit. */
+/** The value of a text in the form of `limitText`; `null` if the text is no limit. */
 export function limitFrom(text: string): LimitValue | null {
   if (text.trim() === NO_LIMIT) return NO_LIMIT
   const [, limit, over] = /^\s*(\d{1,15})\s*(?:\+\s*(\d{1,15}))?\s*$/.exec(text) ?? []

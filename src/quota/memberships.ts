@@ -8,7 +8,7 @@ import type { Named, Payer } from './payer.ts'
  * only user ids. No request is decided by them.
  */
 
-/** For each organisation, what the last of these payers named; `null` if that payer named nothing. */
+/** For each organisation, what the last payer who belongs to it named; `null` if that payer named neither a plan nor a day. */
 export function namedByOrganisation(payers: readonly Payer[]): ReadonlyMap<string, Named | null> {
   return new Map(
     payers.flatMap((payer): [string, Named | null][] => {

@@ -13,7 +13,7 @@ import { firstAndOthers } from '../lib/first-and-others.ts'
  * | a charge of several open uses | one of them reports what it cost                    | one open use less; what is paid rises to that, or stays |
  * | a charge of one open use    | it reports what it cost                               | what is paid becomes what the dearest use cost |
  * | a charge of one open use    | it reports that it cost nothing, as all before it did | nothing                               |
- * | a charge without open uses  | a report, which is one that was made before           | the same                              |
+ * | a charge without open uses  | a report, which repeats an earlier report             | the same                              |
  * | nothing                     | a report of a charge that is kept by its report       | that charge, without open uses        |
  *
  * So all requests with one key together cost as much as the dearest of them. A free response does not give back what the others cost, and a
@@ -135,7 +135,7 @@ export interface Report {
 
 /** The keys of a batch. */
 export interface Onces {
-  /** Decides what a key means for a request. A free repetition opens a use of as many meters as it has. @param meters 0 for no use */
+  /** Decides what a key means for a request. A free repetition opens a use of the first meters. @param meters how many; 0 opens no use */
   judge(once: Once, now: number, meters: number): Judgement
   /** Remembers an accepted charge under a new key. @param costs of its meters, at least one */
   keep(once: Once, costs: readonly number[], now: number, receipt: Receipt): void
@@ -144,8 +144,8 @@ export interface Onces {
 }
 
 /**
- * Makes `Onces` from what is remembered by key. @param write gets `undefined` to forget a key, else when it may be
- * forgotten
+ * Makes `Onces` from what is remembered by key.
+ * @param write remembers something under a key that may be forgotten at `ends`, in milliseconds since the epoch; `undefined` forgets the key
  */
 export function oncesOf(
   read: (key: string) => Remembered | undefined,

@@ -25,8 +25,8 @@ export interface Override {
   /** The user's plan. One that is not configured has no effect. Default the plan of the credential. */
   readonly plan?: string
   /**
-   * The override then holds only for requests whose credential names this organisation, and only lowers limits. Default for all
-   * requests.
+   * If set, the override holds only for requests whose credential names this organisation, and it only lowers limits. By default it holds
+   * for all requests.
    */
   readonly within?: string
   readonly bypassGlobal: boolean
@@ -58,7 +58,7 @@ export interface Overrides extends Lookup<Override> {
   readonly hasPeriodDays?: boolean
   /** Whether any of them holds only for requests that name an organisation. Default no. */
   readonly hasWithin?: boolean
-  /** Of users and of organisations. Default none */
+  /** The grants of users and of organisations. Default none. */
   readonly grants?: GrantsInForce | undefined
 }
 
@@ -83,7 +83,7 @@ export function ofOrganisation(
 
 const NONE: readonly Limit[] = []
 
-/** Limits in which those of an override replace others or are added. A factor of 0 lets nothing pass in any window. */
+/** The limits after an override has replaced some of them and added others. A factor of 0 lets nothing pass in any window. */
 function withOwn(
   limits: readonly Limit[],
   override: OrganisationOverride,
@@ -119,7 +119,7 @@ export function isBlocking(
   return factor === 0 || windows.some(({ name }) => own?.get(name) === 0 && (beyond?.get(name) ?? 0) === 0)
 }
 
-/** What an override sets for a window; nothing if the override may only lower limits and this one is lower already. */
+/** What an override sets for a window; `undefined` if it sets nothing, or if it may only lower limits and would not lower this limit. */
 export function setIn(
   { within }: Pick<Override, 'within'>,
   own: number | undefined,

@@ -41,7 +41,8 @@ type IsBlocked = (scope: OwnedGrant['scope'], category: string, payer: Payer) =>
 /**
  * Adds the grants of one caller to limits.
  * @param isBlocked says where nothing may pass, so that no grant pays there
- * @returns for a category without grants of the caller the same object as before, and else always the same new object
+ * @returns a function that returns `limits` itself if the caller has no grants in the category, and otherwise always the same new object for
+ * the same limits and owners
  */
 export function grantedLimits(
   grants: GrantsInForce,

@@ -53,9 +53,9 @@ function startingWith({ unit, zone }: Calendar, day: number): Calendar {
 
 /** What a policy says about months. */
 export interface MonthsShown {
-  /** The windows of the settings with their longest months, which show whether anybody has used something. */
+  /** The windows of the settings, in which each month counts as the longest month. They show whether anybody has used something. */
   readonly windowsOfAnybody: readonly Window[]
-  /** Whether anybody's months begin with a day of his own. */
+  /** Whether anybody's months may begin with another day than the window's. */
   readonly hasPeriodDays: boolean
   /** With which day the months of a caller begin in a scope, and who says so; `null` for the day of the window. */
   periodDayOf(payer: Payer, scope: ScopeName): PeriodDay | null
@@ -63,7 +63,7 @@ export interface MonthsShown {
   windowsOf(payer: Payer, scope: ScopeName): readonly Window[]
 }
 
-/** Gives limits the months of their owner. Unchanged limits keep their object; else it is always the same new object. */
+/** Gives limits the months of their owner. Limits that do not change keep their object. Otherwise the same limits and days give one new object. */
 export interface Months {
   ofPayer(limits: Limits, payer: Payer): Limits
   /** @param plan `null` for none */

@@ -77,11 +77,15 @@ export interface Policy extends MonthsShown {
    * loaded
    */
   limitsOf(category: string, plan?: string): Limits
-  /** The same for users who are not known yet. It is the same object if no reserve is kept. @throws Error as `limitsOf` */
+  /**
+   * The limits of such users while they are not known yet. If a reserve is kept, their global limits are lower. Their months begin with the
+   * day of the window, even if the default plan has another day.
+   * @throws Error as `limitsOf`
+   */
   limitsOfNewcomers(category: string): Limits
   /**
    * The limits of one caller, from his plan and what was set for the user and the organisation. If a reserve is kept, users who are not
-   * known have others. Equal limits are the same object while this policy lives, because caches use them as keys.
+   * known have lower global limits. Equal limits are the same object while this policy lives, because caches use them as keys.
    * @throws Error as `limitsOf`
    */
   limitsFor(category: string, payer: Payer): Limits
@@ -98,7 +102,7 @@ export interface Policy extends MonthsShown {
   /** How the limits of one caller came about. @param origin says where a value was written. @throws Error as `limitsOf` */
   trace(category: string, payer: Payer, origin?: Origin): Trace
   /**
-   * The layer that holds the value of a caller's limit, without what multiplies it; `null` if there is no such value.
+   * The layer that holds the value of a caller's limit before it is multiplied, or `override` for a factor of 0; `null` if no layer has a value.
    * @throws Error as `limitsOf`
    */
   layerOf(scope: ScopeName, category: string, payer: Payer, window: string): Layer | 'override' | null
@@ -368,7 +372,7 @@ interface KnownOrNew {
 
 interface Tiers {
   readonly byPlan: ReadonlyMap<string, Tier>
-  /** Of callers without a plan. */
+  /** The tier of callers without a plan of their own. */
   readonly byDefault: Tier
 }
 
@@ -428,7 +432,7 @@ const OF_OVERRIDE = {
 
 type Multiplying = Pick<Override, 'factor' | 'reason' | 'beneath'>
 
-/** Names the reason of an override once: behind its factor if the factor has a reason of its own. */
+/** Names the reason of an override once: behind its factor if it has one, unless the factor has a reason of its own. */
 function setBy(scope: LimitScope, own: string, by: Multiplying): Layers {
   const { source, value } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
   return {
@@ -466,7 +470,7 @@ interface Beginning {
   readonly plan: PlanInForce | null
 }
 
-/** Adds with which day the months of a limit begin, if the window has another one. */
+/** Adds the day with which the months of a limit begin and what has set the day, unless the window has set it. */
 function beginning(layers: Layers, { window }: Limit, { period, scope, by, plan }: Beginning): Layers {
   if (period === null || !isMonth(window)) return layers
   const step = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal'].step

@@ -2,7 +2,7 @@ import type { Charge, Decision } from './charge.ts'
 import { policyName } from './ratelimit-fields.ts'
 import { violations } from './refusal.ts'
 
-/** The members of a 429 as a problem of RFC 9457, besides its own members. */
+/** The members that RFC 9457 adds to the body of a 429. */
 export interface QuotaProblem {
   readonly type: typeof TYPE
   readonly title: string
@@ -14,7 +14,7 @@ export interface QuotaProblem {
 
 const TYPE = 'https://iana.org/assignments/http-problem-types#quota-exceeded'
 
-/** The 429 as a problem of type `quota-exceeded`, for clients that accept `application/problem+json`. */
+/** These members for a refusal, whose type is `quota-exceeded`. They are for clients that accept `application/problem+json`. */
 export function problemBody(charge: Charge, decision: Decision, detail: string): QuotaProblem {
   const violated = violations(charge, decision).map(({ meter, scope, limit }) =>
     policyName(scope, meter.category, limit),

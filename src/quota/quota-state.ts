@@ -48,7 +48,7 @@ function isOverIn(limits: readonly Limit[], usages: readonly Usage[], beyond: nu
  * How many tokens of an accepted charge are beyond what was promised. The last tokens of a charge are beyond first, so tokens that are
  * beyond several windows count once.
  * @param cost what the charge cost in the end
- * @returns 0 to `cost`, for the first meter only. 0 for a repetition, and for a decision of an outage allowance
+ * @returns 0 to `cost`, for this meter only. 0 for a repetition, and for a decision of an outage allowance
  */
 export function overTokens(charge: Meter, decision: Decision, cost: number): number {
   if (decision.limits !== undefined || decision.once?.kind === 'replayed') return 0

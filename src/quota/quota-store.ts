@@ -34,7 +34,7 @@ export interface Used {
   readonly counters: ReadonlyMap<string, Counter>
 }
 
-/** Some of them. */
+/** The owners that one step of a scan found. */
 export interface UsedStep {
   /** The store's time, in milliseconds since the epoch. */
   readonly at: number
@@ -89,7 +89,7 @@ export class StoreError extends Error {
   }
 }
 
-/** The store has settled a later batch of this instance, perhaps in a newer state that was restored. It takes no batch before that. */
+/** The store has settled a later batch of this instance, perhaps in a newer state that was restored, so it takes no earlier batch. */
 export class StaleBatch extends StoreError {
   constructor(message: string, cause?: unknown) {
     super(message, 'other', 'no', cause)

@@ -63,7 +63,7 @@ function lengthAt(window: Window, at: number): number {
 }
 
 /**
- * The field for one set of limits. It is written once and remembered with the limits.
+ * The `RateLimit-Policy` field for one set of limits. It is written once and remembered with the limits.
  * @param at the store's time, because periods of a calendar differ in length
  */
 export function rateLimitPolicy(category: string, limits: Limits, at: number): string {
@@ -71,8 +71,9 @@ export function rateLimitPolicy(category: string, limits: Limits, at: number): s
 }
 
 /**
- * What is left of each limit. `t` is absent if a window is not running, because nothing will be reset. (A calendar window always runs.) If
- * such a window refuses all the same, because its limit is below the cost, `t` is its length, as in the 429.
+ * The `RateLimit` field: what is left of each limit. `t` is absent if a window is not running, because nothing will be reset. (A calendar
+ * window always runs.) If such a window refuses all the same, because its limit is below the cost, `t` is its length, as in the 429.
+ * @param cost of the charge. Default 0, for a field that belongs to no charge
  * @param beyond tokens that were charged beyond what the decision has counted, below 0 if fewer were
  */
 export function rateLimit(
@@ -112,7 +113,7 @@ function left(
   return text
 }
 
-/** Keyed by seconds. Requests within one second need few different texts, and each of them several. */
+/** Texts by their seconds. They are remembered because each request needs several, and requests of one second need the same ones. */
 const until = new Map<number, string>()
 const MOST_UNTIL = 1000
 

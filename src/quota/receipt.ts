@@ -34,7 +34,7 @@ export function reportMade(refunds: readonly Refund[], amounts: readonly number[
 /** The runs of one owner in which a charge was counted. */
 interface ChargedRuns {
   readonly scope: ScopeName
-  /** Of the user, or the organisation. */
+  /** The id of the user or the organisation; `EVERYBODY` in the global scope. */
   readonly id: string
   readonly category: string
   readonly runs: readonly ChargedRun[]

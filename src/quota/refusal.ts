@@ -111,7 +111,7 @@ function worstFirst(a: Violation, b: Violation): number {
 export interface Outlook {
   /** When a limit ends by itself and makes room before its window ends, in milliseconds since the epoch; `null` if no limit does. */
   readonly freeAt: number | null
-  /** The window that refuses the charge for ever. */
+  /** The window that refuses the charge for ever; `null` for none. */
   readonly never: ReturnType<typeof neverFits>
 }
 
@@ -157,7 +157,7 @@ export function overOf({ over }: Limit): { readonly over?: number } {
   return over === undefined ? {} : { over }
 }
 
-/** A limit as part of a sentence: `100`, or `100, with 20 over`. */
+/** A limit as part of a sentence: `100`, or `100, with 20 over,`. */
 function spokenLimit(limit: Limit): string {
   return limit.over === undefined ? String(limit.limit) : `${promised(limit)}, with ${limit.over} over,`
 }

@@ -107,7 +107,7 @@ export function blockOf(
   return fullWindows(rules, payer, counters, at, scopes).block
 }
 
-/** The same, and also the first window that would refuse if no grant paid; `null` for none. */
+/** Finds what `blockOf` returns, and also the first window that would refuse if no grant paid; `null` for none. */
 function fullWindows(
   { policy, cheapest }: Pick<StandingRules, 'policy' | 'cheapest'>,
   payer: Payer,

@@ -132,7 +132,10 @@ function freeSooner(status: WindowStatus, { ahead, payer, category, scope, count
   return moment === null ? status : { ...status, resetAt: new Date(moment).toISOString() }
 }
 
-/** The windows of all users together; empty if the global scope is switched off. @param snapshot of any user, as above */
+/**
+ * The windows of all users together, by category. The lists are empty if the global scope is switched off.
+ * @param snapshot read for any user, with `policy.categories` first and in their order
+ */
 export function globalStatus(policy: Policy, snapshot: Pick<UsageSnapshot, 'at' | 'global'>): WindowStatuses {
   return byCategory(policy, (category, i) => {
     const { global: ofNewcomers } = policy.limitsOfNewcomers(category)

@@ -13,7 +13,7 @@ export interface Window {
   readonly name: string
   /** Length in whole seconds, at least 1. For a calendar window it is longer than any period of its unit. */
   readonly seconds: number
-  /** The calendar with whose periods runs end. Absent for a window of a fixed length. */
+  /** The calendar whose periods end the runs. Absent for a window of a fixed length. */
   readonly calendar?: Calendar
 }
 
@@ -23,7 +23,7 @@ export interface Length {
   readonly calendar?: Calendar | undefined
 }
 
-/** The most windows of one category, with that of the books. store/redis/form/section.ts has room for as many. */
+/** The most windows of one category, including the window of the books. store/redis/form/section.ts has room for as many. */
 export const MOST_WINDOWS = 8
 
 /** A window with the limit that somebody has in it. */

@@ -11,12 +11,12 @@ export const QUARTER_MS = 15 * 60_000
 const MAX_OFFSETS = 480
 
 /**
- * The offset of a zone at a moment, remembered by the quarter of an hour. Everything else is arithmetic. A refusal needs three
- * such texts, and a formatter takes longer for one text than the rest of the body takes.
+ * By zone, the offsets that were asked for, by the quarter of an hour. They are remembered because a refusal needs three offsets, and the
+ * formatter takes longer for one of them than the rest of the body takes.
  */
 const zones = new Map<string, { readonly clock: Intl.DateTimeFormat; readonly offsets: Map<number, Offset> }>()
 
-/** For these two zones `Intl` is not needed, whose first use loads 7 MB. Shanghai has not changed its clock since 1991. */
+/** These two zones do not need `Intl`, which loads 7 MB at its first use. Shanghai has not changed its clock since 1991. */
 const CONSTANT = new Map([
   ['UTC', { since: Number.NEGATIVE_INFINITY, offset: { ms: 0, name: 'UTC' } }],
   ['Asia/Shanghai', { since: Date.UTC(1992, 0, 1), offset: { ms: 8 * 3_600_000, name: 'UTC+8' } }],

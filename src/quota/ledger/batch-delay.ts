@@ -33,8 +33,8 @@ export function createBatchDelay({ waiting, now }: BatchDelayOptions): BatchDela
   /** Charges of callers in the last batch that had any. */
   let lastSize = 0
 
-  // Of the batch that waits; there is one at a time. Counting its turns here instead of in an async function saves promises: a lone
-  // charge then allocates one for each wait and not one for each turn.
+  // These belong to the batch that waits, of which there is only one at a time. Its turns are counted here and not in an async function to
+  // save promises: a lone charge then allocates one promise for each wait and not one for each turn.
   let since = 0
   let turns = 0
   let quiet = 0

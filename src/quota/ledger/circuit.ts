@@ -84,7 +84,7 @@ export class Circuit {
     return this.#state.name !== 'closed'
   }
 
-  /** The present reason, which may differ from the one for which the store went out; `null` if the store is not out. */
+  /** An error with the present reason, which may differ from the reason for which the store went out; `null` if the store is not out. */
   error(): StoreError | null {
     if (this.#state.name !== 'out') return null
     const { error } = this.#state

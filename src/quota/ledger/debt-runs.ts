@@ -6,12 +6,12 @@ import { endOf, type Length, type Limit, MOST_WINDOWS, type Usage } from '../win
 
 /**
  * What is owed, by window and local run. A debt counts in a window for as long as the local run of the window lasts. In the books
- * it counts until it is paid, on the day of its payment. Each user has runs of his own; organisations and the global scope have
- * theirs. A scope that does not apply to the user is empty.
+ * a debt counts until it is paid, and then on the day of the payment. Each user has runs of his own; organisations and the global scope
+ * have theirs. A scope that does not apply to the user is empty.
  */
 export type Runs = Readonly<Record<ScopeName, Run[]>>
 
-/** A run of a window, with what says when it ends. */
+/** A run of a window, with the length or the calendar that says when the run ends. */
 interface Run extends Entry, Length {
   readonly seconds: number
 }
@@ -37,7 +37,7 @@ export function addRuns(owed: Runs, runs: Runs): void {
   for (const scope of SCOPE_NAMES) for (const run of runs[scope]) addRun(owed[scope], run)
 }
 
-/** Removes from what is owed the runs of a charge that still count. An amount below 0 is added. */
+/** Takes the amounts of a charge out of the runs that are owed, where the same run is still there. An amount below 0 is added. */
 export function removeRuns(owed: Runs, runs: Runs): void {
   for (const scope of SCOPE_NAMES) {
     for (const run of runs[scope]) {
@@ -48,7 +48,7 @@ export function removeRuns(owed: Runs, runs: Runs): void {
 }
 
 /**
- * A run replaces an earlier run of its window, which has ended. A run that comes after the next one has begun counts
+ * A run replaces an earlier run of its window, which has ended. A run that is added late, when a later run is already there, counts
  * nowhere. If the window was emptied, two runs may overlap. Both are then owed, for as long as the later one lasts.
  */
 function addRun(owed: Run[], run: Run): void {

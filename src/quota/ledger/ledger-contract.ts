@@ -14,7 +14,7 @@ export interface Ledger {
   /**
    * Decides one charge: by the store, or on local counters while the store is out. A local decision names its `limits`.
    * @throws StoreError if the store did not decide within the deadline or is out, and the charge cannot be decided
-   * locally. If the store charges it all the same, that is given back.
+   * locally. If the store charges it all the same, the charge is given back.
    * @throws LedgerFull if more charges wait than the ledger takes
    */
   charge(charge: Charge): Promise<Decision>
@@ -65,8 +65,8 @@ export interface LedgerOptions {
   /** Random for each start of a process. Sequence numbers count within it. */
   readonly instance: string
   /**
-   * How long the store may be silent while a charge waits for it, in milliseconds. A charge waits four times this at
-   * most.
+   * How long the store may be silent while a charge waits for it, in milliseconds. A charge waits at most four times as long, and a round
+   * trip to the store.
    */
   readonly deadlineMs: number
   readonly observe: Observer
@@ -75,7 +75,7 @@ export interface LedgerOptions {
    * 1. Default 0 for every category.
    */
   readonly outageShare?: (category: string) => number
-  /** How many users, in one category each, may be admitted during an outage. Default 50,000. */
+  /** How many pairs of user and category may be admitted during an outage. Default 50,000. */
   readonly maxOutageUsers?: number
   /**
    * How long a refusal is repeated without asking the store, in milliseconds; 0 for never. Default 250. A refund by

@@ -24,7 +24,7 @@ interface Gap {
 const SECOND_MS = 1000
 /** At least so many batches, and at most twice as many, are known one by one: at a thousand a second, the last four seconds. */
 const MOST_EXACT = 4096
-/** An hour of seconds with charges, because no response takes longer to show what a request cost. */
+/** The most entries of older batches: an hour of seconds with charges. A loss of still older batches is reported without their tokens. */
 const MOST_SECONDS = 3600
 const MOST_GAPS = 100
 

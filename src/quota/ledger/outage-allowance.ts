@@ -9,7 +9,7 @@ import type { OutageDebts } from './outage-debts.ts'
 export interface OutageAllowanceOptions {
   /** The share of the limits that a category may use, 0 (none) to 1. */
   readonly share: (category: string) => number
-  /** How many pairs of user and category may be kept, here and among the debts together. */
+  /** The most pairs of user and category that are kept, and also the most pairs of organisation and category, and the most debts. */
   readonly maxUsers: number
   readonly debts: Pick<OutageDebts, 'size' | 'sweep'>
 }
@@ -149,7 +149,7 @@ export class OutageAllowance {
     return counter
   }
 
-  /** Removes ended counters to make room, at most once a second, because a crowd of new users must not cost one sweep each. */
+  /** Whether no further user can be kept. To make room it removes ended counters, but once a second at most, whatever crowd of users comes. */
   #isFull(at: number): boolean {
     const { maxUsers, debts } = this.#options
     const kept = [this.#users, this.#organisations]

@@ -30,8 +30,8 @@ const NOBODY: readonly WaitingCharge[] = []
  * | queued        | `take`: it goes out with a batch                            | sent                       |
  * | queued        | `takeAll`: the store is out                                 | gone, as the taker decides |
  * | queued        | the store responds to others, and too late for this charge  | gone, with an error        |
- * | sent          | the same                                                    | sent, its caller is gone   |
- * | sent          | `release`: everything is known of its batch that will be    | gone, as its batch decided |
+ * | sent          | the store responds to others, and too late for this charge  | sent, its caller is gone   |
+ * | sent          | `release`: nothing more will become known of its batch      | gone, as its batch decided |
  * | queued, sent  | its deadline passes, and the store was silent               | the same, and `onSilence`  |
  * | queued, sent  | `close`                                                     | gone, with an error        |
  */
@@ -62,7 +62,7 @@ export class Queue {
     if (this.#timer === null) this.#watch()
   }
 
-  /** Takes the oldest charges for a batch: `most` of them, or all. */
+  /** Takes the oldest charges for a batch, at most `most` of them. */
   take(most: number): readonly WaitingCharge[] {
     this.#sent = this.#queued.splice(0, most)
     return this.#sent

@@ -6,7 +6,7 @@ export interface RecentRefusals {
   /**
    * The refusal again, with the present time. It is the same object until some window has a whole second less left.
    * `null` if the store has to be asked. A window that has not started may refuse a cost above its limit. Its end
-   * counts from the moment that the refusal names, which may be `keepMs` ago.
+   * counts from the moment that the refusal names, which may be up to a second ago.
    */
   recall(charge: Charge): Decision | null
   /**
@@ -25,7 +25,7 @@ interface Entry {
   readonly organisation: string | null
   readonly cost: number
   readonly others: readonly Meter[] | undefined
-  /** On our clock, in milliseconds, like `saidUntil` and `saidAt`. */
+  /** When the entry ends, in milliseconds on our clock. `saidAt` and `saidUntil` are on our clock too. */
   readonly until: number
   /** When the running windows end, in the store's time. */
   readonly ends: readonly number[]

@@ -17,8 +17,8 @@ const NONE: readonly Refund[] = []
  * | A refund | Event                                                                       | Next              |
  * |----------|-----------------------------------------------------------------------------|-------------------|
  * |          | `add`, and the store has counted the charge                                 | waiting           |
- * |          | `add`, and the charge is owed                                               | gone: a debt less |
- * |          | `add`, and it is not known which                                            | open              |
+ * |          | `add`, and the charge is owed                                               | gone: less owed   |
+ * |          | `add`, and it is not known whether the store has counted the charge         | open              |
  * |          | `add`, and the store has forgotten the charge                               | void              |
  * | open     | `retryOpen`: the outcome of the batch under way is final                    | as by `add`       |
  * | waiting  | `take`: it goes out with a batch                                            | sent              |
@@ -54,7 +54,7 @@ export class Refunds {
     else this.#waiting.push(refund)
   }
 
-  /** Takes the oldest refunds for a batch: `most` of them, or all. */
+  /** Takes the oldest refunds for a batch, at most `most` of them. */
   take(most: number): void {
     this.#sent = this.#waiting.splice(0, most)
   }

@@ -57,7 +57,7 @@ const LONGEST_PAUSE_MS = 200
  * | any       | the store settles it                               | settled                                               |
  * | any       | the store has forgotten earlier ones               | lost, and certainly not applied                       |
  * | any       | the store has settled a later one of this name     | stale: certainly not applied, or its outcome is unknown |
- * | any       | it fails, or a pause ends, and it is over          | given up                                              |
+ * | any       | it fails, or a pause ends, and `isOver` is true    | given up                                              |
  */
 export class Sender {
   readonly #options: SenderOptions

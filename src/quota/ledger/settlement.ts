@@ -117,8 +117,8 @@ export class Settlement {
   }
 
   /**
-   * The store has settled a later batch of our name, so it takes no batch with a lower number. From now on the name is another. The
-   * numbers go on, because they show which batches the store has forgotten.
+   * Replaces our name, because the store has settled a later batch of it and takes no batch with a lower number. The numbers go on, because
+   * they show which batches the store has forgotten.
    * @returns the batch under way under the new name
    */
   renamed(batch: Batch): Batch {
