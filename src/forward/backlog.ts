@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 
 /** How many bytes of responses may wait for clients that read more slowly than the upstream writes. */
 export interface BufferRules {
-  /** For one response. The upstream is read on while less than this waits; with 0, only while nothing waits. */
+  /** For one response. The upstream is read on while fewer bytes wait; with 0, only while nothing waits. */
   readonly perResponse: number
   /** For all responses together, in the same way. */
   readonly total: number
@@ -20,8 +20,9 @@ const BLOCK = 16 * 1024
 /**
  * The part of a response that its client's connection does not accept yet. It is created only for a client that reads slowly.
  *
- * It counts the memory that it keeps alive. A short piece lies in memory that Node shares among many pieces, and would keep 64 KiB
- * of it alive (26.10). A piece that is a part of a read would keep the whole read. Both are copied.
+ * A backlog counts the memory that it keeps alive. A short piece lies in memory that Node shares among many pieces, and would keep
+ * 64 KiB of it alive (26.10). A piece that is a part of a read would keep the whole read. So a piece that fills less than half of its
+ * memory is copied.
  */
 export class Backlog {
   readonly #res: ServerResponse

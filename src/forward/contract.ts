@@ -13,7 +13,7 @@ export interface VerifiedCaller {
   readonly organisation: string | null
   /** `null` for none. */
   readonly plan: string | null
-  /** By their paths. */
+  /** The values of claims, by the paths of the claims. */
   readonly claims: Readonly<Record<string, string>>
 }
 
@@ -67,7 +67,7 @@ export interface ResponseTap {
   fields(): readonly string[]
 }
 
-/** The part of a response that consists of its fields. */
+/** The status line and the fields of a response. */
 export interface ResponseFields {
   readonly status: number
   /** The reason phrase; `null` for the usual phrase of the status. */
@@ -121,7 +121,7 @@ export interface ForwardResult {
   readonly outcome: 'forwarded' | 'failed' | 'aborted'
   /** Set with `failed` only. */
   readonly error: ForwardError | null
-  /** `false` only when certainly no byte of the request was sent to the upstream. */
+  /** Whether the upstream may have got a part of the request; `false` only if certainly no byte was sent. */
   readonly reached: boolean
   /** Whether the response to the client has begun. If not, and if the client is still there, the caller responds. */
   readonly headSent: boolean
@@ -165,14 +165,14 @@ export interface ForwardOptions extends Patience {
   readonly maxConnections: number
   /** The longest wait for a free connection, in milliseconds; whole, 1 to 600,000, default 2000. */
   readonly queueTimeoutMs: number
-  /** The most bytes of names and values in a response's head, 1024 to 1,048,576, default 32,768. */
+  /** The most bytes of a response's head, 1024 to 1,048,576, default 32,768. */
   readonly maxHeaderSize: number
   /**
    * How many bytes of one response may wait for a client that reads more slowly than the upstream writes. Below this the
    * upstream is read on. 0, or 65,536 to 1,073,741,824, default 262,144. With 0 the upstream waits for the client.
    */
   readonly buffer: number
-  /** The same for all responses together: 65,536 to 68,719,476,736, default 67,108,864. */
+  /** How many bytes of all responses together may wait so: 65,536 to 68,719,476,736, default 67,108,864. */
   readonly bufferTotal: number
   /** Counts the bytes that wait. Default a new counter. A forwarder's successor shares its counter, because responses go on. */
   readonly held?: Held
@@ -226,7 +226,11 @@ export interface Forwarder {
   forward(exchange: Exchange, receiver: ForwardReceiver): void
   /** Opens a tunnel after the upstream has responded with 101. Resolves when the tunnel has ended, and never rejects. */
   upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
-  /** Raw fields that describe to the upstream a verified caller and of the quota; `null` for none. */
+  /**
+   * Raw fields that describe a verified caller and his quota to the upstream.
+   * @param caller `null` for none
+   * @param quota the value of the quota field; `null` for none
+   */
   ownFields(caller: VerifiedCaller | null, quota: string | null): string[]
   /** Whether requests wait because all connections are in use, or one has waited in vain in the last 10 seconds. */
   isFull(): boolean

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** How many bytes to keep until the upstream agrees. A client has nothing to send before (RFC 6455, 4.1), but may. */
+/** How many bytes to keep until the upstream agrees. A client should send nothing before that (RFC 6455, 4.1), but it can. */
 const MAX_EARLY = 16 * 1024
 
 /** What the client of a handshake sends early. It is read, because otherwise nobody would notice that the client leaves. */

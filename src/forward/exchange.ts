@@ -74,7 +74,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * In `body` a client may read more slowly than the upstream writes. Then the upstream is read into a backlog while there is room, and is
  * held after that. In `end` the backlog is the rest for the client.
  *
- * If the client ends an exchange, its connection is given up, and the rest of the request is discarded.
+ * If the client ends an exchange before state `end`, the connection to the upstream is given up, and the rest of the request is discarded.
  */
 type State = 'waiting' | 'sent' | 'head' | 'body' | 'end' | 'over'
 
@@ -132,8 +132,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
       return
     }
     this.#behind = req.socket.bytesWritten > 0
-    // A short body that has arrived completely needs no stream. A long one does: an upload of 100 KB takes 113 µs, and
-    // 240 µs if its pieces are put together (Node 26.10).
+    // A short body that has arrived completely needs no stream. A long body is streamed, because putting its pieces together
+    // would take twice as long.
     const { hasBody, contentLength } = this.#head
     const isHere = contentLength !== null && req.complete && req.readableLength <= MAX_AT_ONCE
     if (this.#body === null && hasBody && isHere) this.#body = allOf(req)
@@ -181,7 +181,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#upload?.onDrain()
   }
 
-  /** If a response came before, it says why, for example that it refuses the upload. */
+  /** The rest of the upload is discarded. A response is still awaited, because it may say why the upstream refuses the upload. */
   onUnsent(): void {
     this.#upload?.stop()
     this.#upload = null
@@ -192,7 +192,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#noteLenient(head.needed)
     const { req, res } = this.#exchange
     const { socket } = res
-    // They must not pile up for a client that reads too slowly. Each only announces the response that follows.
+    // Interim responses must not pile up for a client that reads too slowly. Each only announces the response that follows.
     if (socket === null || socket.writableNeedDrain || !isPassedOn(head.status, req.httpVersion)) return
     socket.write(interimHead(head), 'latin1')
   }
@@ -274,8 +274,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     res.uncork()
     if (res.destroyed) return true
     this.#awaitBody()
-    // Whether there is room is asked after the write, because mostly the kernel has accepted everything. The socket knows it. The
-    // state of the response is wrong after a CONNECT, when Node has let go of the connection.
+    // Whether there is room is asked after the write, because mostly the kernel has accepted everything. The socket is asked, because
+    // the state of the response is wrong after a CONNECT, when Node has let go of the connection.
     if (res.socket?.writableNeedDrain !== true || !this.sending) return true
     this.#backlog = new Backlog(res)
     this.#waitForReader()
@@ -299,7 +299,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     const hasRoom = this.#counted < perResponse && held.bytes < total
     if (hasRoom) {
       this.#awaitBody()
-      // There is room again. TLS records may arrive even on a connection that is held.
+      // There is room again. This may have been called for a TLS record, which can arrive even on a connection that is held.
       if (this.#isHeld) this.#connection?.resume(this)
     } else this.#connection?.allow(null)
     this.#isHeld = !hasRoom
@@ -438,8 +438,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     return {
       httpStatus: this.#status,
       outcome,
-      // The first attempt may have reached the upstream, even if the second connection was refused.
       error: outcome === 'failed' && error !== null ? forwardErrorOf(error, this.#connection !== null) : null,
+      // The first attempt may have reached the upstream, even if the second connection was refused.
       reached: this.#reached,
       headSent: this.#status !== 0,
       reason: error === null ? null : reasonOf(error),
@@ -453,8 +453,8 @@ const CLIENT_LEFT = new GivenUpError('the client left')
 const CLIENT_STALLED = new GivenUpError('the client stopped reading')
 
 /**
- * `read()` returns only the first piece that the parser has found (26.10). If there is none it ends the request, and a
- * later listener for the end of an empty body would wait for ever.
+ * Each `read()` returns only one of the pieces that the parser has found (26.10), so it is called until none is left. The
+ * last call ends the request, and a later listener for the end of the body would wait for ever.
  */
 function allOf(req: IncomingMessage): Buffer {
   const pieces: Buffer[] = []

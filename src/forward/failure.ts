@@ -3,8 +3,8 @@ import type { ForwardError } from './contract.ts'
 
 /**
  * Translates a failure into one of our errors. Without a connection the upstream is unreachable, whatever the cause:
- * refused, unknown name, certificate, connect timeout. With a connection it was too slow or its response was bad. A
- * connection that it closes counts as a bad response.
+ * refused, unknown name, certificate, connect timeout. With a connection the upstream was too slow or its response was
+ * bad. If the upstream closes the connection, this counts as a bad response.
  */
 export function forwardErrorOf(error: Error, connected: boolean): ForwardError {
   const code = codeOf(error)

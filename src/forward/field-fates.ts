@@ -26,7 +26,7 @@ export interface HeaderRules {
   readonly trusted: (address: string) => boolean
   /** The fact in a field with the fate `named`, by its name in lower case. */
   readonly named: ReadonlyMap<string, TrustedFact>
-  /** How these fields are encoded. */
+  /** How the fields with the fate `named` are encoded. */
   readonly encoding: FactEncoding
   readonly hidden: Hidden
 }
@@ -35,17 +35,18 @@ export interface HeaderRules {
 export interface Hidden {
   /** Whether a field that can hold credentials holds something else here. */
   readonly isKept: (lower: string, value: string) => boolean
-  /** Folded like `foldedParameter` does. */
+  /** Names of cookies, folded by `foldedParameter`, as those of `parameters` are. */
   readonly cookies: readonly string[]
   readonly parameters: readonly string[]
   readonly subprotocols: ReadonlySet<string>
 }
 
 /**
- * What happens to a client's field. `fact`: forwarded only from a trusted peer. `named`: the same, and only if it names the judged caller.
- * `login`: forwarded, and may log its connection in. `destination`: forwarded with the upstream's name. `claim`: part of a field that the
- * gateway sets, if the peer is trusted. `tracestate`: forwarded unless the trace begins here. `odd`: forwarded unless the request has it
- * with dashes too. `credential`: dropped, like that part of a `cookie`, `url` or `subprotocol`.
+ * What happens to a client's field. `fact`: forwarded only from a trusted peer. `named`: forwarded only from a trusted peer, and only if it
+ * names the judged caller. `login`: forwarded, and may log its connection in. `destination`: forwarded with the upstream's name. `claim`:
+ * Host, or a field whose value the gateway takes over from a trusted peer. `tracestate`: forwarded unless the trace begins here. `odd`:
+ * forwarded unless the request has the field with dashes too. `credential`: dropped, unless it belongs to the upstream. A `cookie`, `url` or
+ * `subprotocol` loses only the part that is a credential.
  */
 export type Fate = Plain | Holder
 type Plain =
@@ -139,7 +140,7 @@ function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPl
 
 const VALUE = /^[\t -~\x80-\xff]*$/
 
-/** An upstream may read such a name as the one with dashes. */
+/** A name with one of these characters, for which an upstream may read a dash. */
 const ODD_NAME = /[^0-9a-z-]/
 
 interface Fates {

@@ -38,7 +38,7 @@ const require = createRequire(import.meta.url)
 /** Loads the library with the first upgrade. `import()` would miss what the client sends meanwhile. */
 function proxyTo(target: NonNullable<ServerOptions['target']>): ProxyServer {
   const { createProxyServer } = require('http-proxy-3') as typeof library
-  // toProxy: the target is not parsed again.
+  // With `toProxy` the target of a request is not parsed again.
   const proxy = createProxyServer({ target, toProxy: true })
   // Each tunnel handles its own errors, but http-proxy-3 throws them if it has no other listener.
   proxy.on('error', () => {})

@@ -37,7 +37,7 @@ export interface OutgoingHead {
   readonly authority: string
   /** The path that a proxy in front has removed; empty for none. */
   readonly prefix: string
-  /** Whether it logs its connection in, like NTLM and Negotiate, so that no other client may use the connection. */
+  /** Whether the request logs its connection in, as with NTLM and Negotiate, so that no other client may use the connection. */
   readonly logsIn: boolean
   /** The position in `headers` of the value of Destination, which only `UpstreamNames` can write; -1 for none. */
   readonly destinationAt: number
@@ -111,7 +111,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   }
 }
 
-/** The value of Authorization. In another field it only costs a connection. */
+/** The value of an Authorization that logs its connection in. In another field it only ends the use of the connection. */
 const LOGS_IN = /^(?:NTLM|Negotiate) /i
 
 /** Whether a proxy's field names the caller by whom the request was judged. Otherwise the upstream would get two callers. */
@@ -287,7 +287,7 @@ export function fieldsOf(status: number, raw: readonly string[], phrase = ''): R
   return { status, phrase: PHRASE.test(phrase) ? phrase : null, names, values: raw.filter((_, i) => i % 2 === 1) }
 }
 
-/** Node's parser accepts control characters. */
+/** Node's parser accepts control characters in a phrase. A phrase with one is replaced by the usual phrase. */
 const PHRASE = /^[\t -~\x80-\xff]*$/
 
 /**
@@ -339,7 +339,7 @@ export function isPassedOn(status: number, httpVersion: string): boolean {
   return status !== 100 && httpVersion === '1.1'
 }
 
-/** With its line end. The phrase is forwarded unchanged, because a client may show it or even depend on it. */
+/** The status line with its line end. The phrase is forwarded unchanged, because a client may show it or even depend on it. */
 export function statusLine({ status, phrase }: Pick<ResponseFields, 'status' | 'phrase'>): string {
   return `HTTP/1.1 ${status} ${phrase ?? STATUS_CODES[status] ?? ''}\r\n`
 }
@@ -352,7 +352,7 @@ export function interimHead(head: ResponseFields): string {
   return `${text}\r\n`
 }
 
-/** The lines of this field are one list. A `*` in it means every name, except in a response with cookies. */
+/** All lines of Access-Control-Expose-Headers are one list. A `*` in it means every name, except in a response that allows credentials. */
 function expose(headers: string[], exposed: readonly string[]): void {
   if (!isNamed(headers, 'access-control-allow-origin')) return
   const known = new Set<string>()
@@ -396,7 +396,7 @@ const fateToClient = remembered((lower): 'passes' | 'withheld' | 'list' | 'singl
   return RATE_LIMITS.has(lower) ? 'list' : 'passes'
 })
 
-/** The first of the gateway's fields of this kind, if it sends them. */
+/** The gateway's first field with the fate `single`. If the gateway sends any such field, it sends this one. */
 const LEGACY = 'X-RateLimit-Limit'
 
 /** Whether a response with these headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */

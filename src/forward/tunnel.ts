@@ -66,7 +66,7 @@ export class Tunnel implements Waiter {
   /** Whether a connection has failed, so that the upstream client knows this tunnel. */
   #hasWaited = false
   #outgoing: ClientRequest | null = null
-  /** Set until there is a response. */
+  /** What the client sends before there is a response; `null` before the first handshake. */
   #early: EarlyBytes | null = null
   #upstream: Socket | null = null
   #timer: NodeJS.Timeout | undefined
@@ -120,12 +120,12 @@ export class Tunnel implements Waiter {
   #handshake(join: Join): void {
     const { maxHeaderSize, destination } = this.#options
     const { lookup, tls } = destination
-    // Without a server name Node takes the one in Host.
+    // Without a server name Node takes the name in Host.
     const secure = tls && { secureContext: tls.secureContext, servername: tls.serverName ?? '' }
     // A new object each time, because http-proxy-3 writes into it.
     const ssl = { maxHeaderSize, lookup, ...secure }
     try {
-      // http-proxy-3 puts bytes that came with the head back, so that they are read after it. They are given only once.
+      // http-proxy-3 puts back the bytes that came with the client's head, so that they are read later. Only the first handshake gets them.
       join(this.#request(), this.#client, this.#early === null ? this.#exchange.head : NO_BYTES, { ssl })
       this.#takeOver()
       this.#early ??= new EarlyBytes(this.#client, () => this.#clientGone(CLIENT_TOO_EARLY))
@@ -163,7 +163,7 @@ export class Tunnel implements Waiter {
     this.#options.client.waitOut(this, error)
   }
 
-  /** The connection only shows that the upstream accepts them again. http-proxy-3 opens its own. */
+  /** The connection only shows that the upstream accepts connections again. http-proxy-3 opens its own. */
   start(connection: Connection): void {
     connection.abandon()
     if (this.#join !== null) this.#handshake(this.#join)
@@ -252,7 +252,7 @@ export class Tunnel implements Waiter {
     return headers
   }
 
-  /** The rest may be read slowly. Only the end of the connection ends it, after its last byte. */
+  /** Gives the client the idle timeout to read the rest. Then the connection ends, as the response has announced. */
   #awaitReader(): void {
     const client = this.#client
     this.#timer = setTimeout(() => this.#clientStalled(), this.#patience.idleTimeoutMs)
@@ -379,7 +379,7 @@ function plainHead(fields: ResponseFields, headers: readonly string[]): string {
   return `${text}Connection: ${asksForUpgrade(fields.status, headers) ? 'close, Upgrade' : 'close'}\r\n\r\n`
 }
 
-/** While data waits for the reader beyond what its kernel has accepted, each piece may take this long. */
+/** Calls `stalled` if data waits for the reader and its connection has accepted nothing more for `ms` milliseconds. */
 function whenStalled(source: Socket, reader: Socket, ms: number, stalled: () => void): void {
   let timer: NodeJS.Timeout | undefined
   function look(): void {

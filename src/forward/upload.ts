@@ -24,9 +24,9 @@ export class Upload {
     if (!error) this.#sendSome()
   }
   #pieces: Buffer[] = []
-  /** Their size in bytes. */
+  /** The size of these pieces together, in bytes. */
   #size = 0
-  /** Pieces that were given to the connection, and which the kernel may not have accepted yet. */
+  /** Large pieces that were given to the connection, and which the kernel may not have accepted yet. */
   #sent: Buffer[] = []
   /** How many writes the kernel has not accepted yet. */
   #untaken = 0

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 
-/** The names of the upstream towards itself, and how they are replaced in its responses. */
+/** The names by which the upstream knows itself, and how they are replaced in its responses. */
 export interface UpstreamNames {
   /** The Host field of a request. @param clients the client's Host; empty if it sent none */
   hostFor(clients: string): string
   /**
    * Translates the Destination of a WebDAV request (RFC 4918 section 10.3) into the upstream's name, because the upstream compares
-   * scheme and authority with its own. It stays unchanged unless it certainly is what the client requested.
+   * scheme and authority with its own. A URI stays unchanged unless its authority certainly is the one that the client requested.
    */
   destinationFor(value: string, asked: Asked): string
   /**
@@ -17,7 +17,7 @@ export interface UpstreamNames {
   rewrite(status: number, headers: string[], asked: Asked): void
 }
 
-/** How the client reaches what it requested. */
+/** How the client addressed its request. */
 export interface Asked {
   /** `http` or `https`. */
   readonly scheme: string
@@ -189,6 +189,6 @@ function attributeOf(attribute: string, call: Call): string | null {
   const domain = value.replace(/^\./, '').toLowerCase()
   if (domain !== origin.hostname && domain !== placeOf(sent)?.hostname) return attribute
   const asks = placeOf(asked.authority)?.hostname ?? ''
-  // Browsers accept neither an address nor a name without a dot. Without Domain the cookie belongs to the host itself.
+  // Browsers accept neither an address nor a name without a dot as Domain. Without Domain the cookie belongs to the host itself.
   return asks.includes('.') && isIP(asks) === 0 && !asks.startsWith('[') ? kept + asks : null
 }

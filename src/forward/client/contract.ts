@@ -16,8 +16,8 @@ export interface UpstreamClient {
   /** Gives `waiter` a connection that was never used, however many there are. */
   acquireNew(waiter: Waiter): void
   /**
-   * For a `waiter` that opened its own connection in vain. It gets a connection as soon as the upstream accepts one again, like other
-   * waiters. It gets `error` if nobody waits for that, or if the time is over.
+   * For a `waiter` that opened its own connection in vain. Like other waiters it gets a connection as soon as the upstream accepts one
+   * again. It gets `error` if the configuration allows no retry, if the error is not one that may pass, or if the time is over.
    */
   waitOut(waiter: Waiter, error: Error): void
   /** From now on `waiter` is not called. */
@@ -32,12 +32,12 @@ export interface UpstreamClient {
 
 /** Where connections lead and how they are made. */
 export interface Destination {
-  /** A name or an address. With a socket, the name in its certificate. */
+  /** A name or an address. With a socket, the name in the upstream's certificate. */
   readonly host: string
   readonly port: number
   /** The path of a Unix socket to use instead; `null` for host and port. */
   readonly socket: string | null
-  /** Called for each connection. */
+  /** Resolves the host. It is called for each connection. */
   readonly lookup: LookupFunction
   /** `null` for plain HTTP. */
   readonly tls: { readonly secureContext: SecureContext; readonly serverName: string | undefined } | null
@@ -99,14 +99,14 @@ export interface Silence {
   readonly late: string
 }
 
-/** Receives the response of an exchange, which owns a connection until then. `onEnd` or `onFailure` comes last. */
+/** Receives the response of an exchange. `onEnd` or `onFailure` comes last, and the exchange owns its connection until then. */
 export interface ResponseReceiver {
   /** A head of status 1xx except 101. Another head follows. At most `MAX_INTERIM` of them come. */
   onInterim(head: ResponseHead): void
   onHead(head: ResponseHead): void
   /**
-   * A piece of the body. A short one is text in latin1, because text can be joined with a head in one write; else it is
-   * a Buffer. A Buffer may be kept only while `sending` is true.
+   * A piece of the body. A short last piece is text in latin1, because text can be joined with a head in one write. Any
+   * other piece is a Buffer, which may be kept only while `sending` is true.
    * @param last true for the last piece of a body with an announced length
    */
   onBody(piece: Buffer | string, last: boolean): void

@@ -16,7 +16,7 @@ export class NoConnectionError extends Error {
   readonly code = 'NO_CONNECTION'
 }
 
-/** The connection was closed before any byte of a response. */
+/** The connection was closed without an error, as a rule before any byte of a response. */
 export class ConnectionLostError extends Error {
   readonly code = 'CONNECTION_LOST'
 }

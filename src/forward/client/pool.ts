@@ -5,7 +5,7 @@ import { ConnectTimeoutError, mayPass, NoConnectionError } from './failure.ts'
 /** Times in milliseconds; the ranges and defaults are those of the configuration. */
 export interface PoolOptions {
   readonly destination: Destination
-  /** The shortest silence for which a connection is ever given up, in milliseconds. The clock ticks as often. */
+  /** The shortest silence for which a connection is ever given up, in milliseconds. The clock ticks at least eight times in it, if it can. */
   readonly shortestMs: number
   readonly keepAliveMs: number
   readonly connectionMaxAgeMs: number
@@ -18,7 +18,7 @@ export interface PoolOptions {
 /** The waiter for whom a connection is being opened. */
 interface Opening {
   readonly waiter: Waiter
-  /** Whether only this waiter may use the connection. Any other connection serves whoever waits first. */
+  /** Whether only this waiter may use the connection. Any other connection serves the next waiter if this one waits no more. */
   isDedicated: boolean
 }
 
@@ -34,7 +34,7 @@ const FIRST_PAUSE_MS = 25
 const LAST_PAUSE_MS = 250
 /** A connection is given up this much earlier than the upstream closes it. */
 const MARGIN_MS = 1_000
-/** So long after a request has waited for a connection in vain, others are refused at once. In milliseconds. */
+/** For how many milliseconds the pool counts as full after a request has waited for a connection in vain. */
 const FULL_MS = 10_000
 /** By up to this share connections retire earlier, so that connections which were opened together do not end together. */
 const AGE_JITTER = 0.2
@@ -85,8 +85,8 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
       this.#waiting.set(waiter, null)
       this.#open({ waiter, isDedicated: false })
     } else {
-      // As for the clock, a connection may be free already. It is read in this turn of the event loop, and handed on at
-      // the turn's end.
+      // If the process was held up, a response may have arrived meanwhile. It is read in this turn of the event loop, and its
+      // connection is handed on at the end of the turn.
       const giveUp = (): void => {
         if (this.#waiting.get(waiter) === timer) this.#giveUp(waiter)
       }
@@ -229,7 +229,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     const opening = this.#opening.get(connection)
     this.#opening.delete(connection)
     if (opening !== undefined && error !== null && this.#isWanted(opening)) this.#retryOrExpire(opening.waiter, error)
-    // Not at once, because the waiter that has just lost this connection may need the place.
+    // The place is not given away at once, because the waiter that has just lost this connection may need it.
     if (this.#waiting.size > 0) queueMicrotask(() => this.#refill())
     this.#rest()
   }
@@ -256,7 +256,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     connection.retireAt = this.#clock + this.#options.connectionMaxAgeMs * (1 - AGE_JITTER * Math.random())
   }
 
-  /** The time that the upstream announces, if it is shorter than ours. */
+  /** How long a free connection is kept: for our time, or for the upstream's without the margin if that is shorter. */
   #keptMs({ keptFor }: UpstreamConnection): number {
     const { keepAliveMs } = this.#options
     return keptFor === null ? keepAliveMs : Math.min(keepAliveMs, Math.max(0, keptFor * 1000 - MARGIN_MS))

@@ -150,7 +150,7 @@ function isLoginOfConnection(lower: string, value: string): boolean {
   return lower === 'persistent-auth' ? value.toLowerCase() === 'true' : /(?:^|,)[\t ]*(?:NTLM|Negotiate)\b/i.test(value)
 }
 
-/** RFC 9112 section 6.3: a response with both would allow smuggling. */
+/** RFC 9112 section 6.3: a response with both a length and chunks would allow smuggling. */
 function framingOf({ length, chunked }: Seen): Framing {
   if (chunked && length !== null) throw new BadResponseError('a length and chunks')
   if (chunked) return CHUNKED

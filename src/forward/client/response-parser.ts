@@ -39,7 +39,7 @@ export class ResponseReader {
   #mended = false
   #keptFor: number | null = null
   #lent = false
-  /** Where the short chunks of this read begin that are still to be handed on together. */
+  /** The part of this read with the short chunks that are still to be handed on together; both 0 for none. */
   #runFrom = 0
   #runTo = 0
 
@@ -119,7 +119,7 @@ export class ResponseReader {
       }
     }
     this.#reportRun(input)
-    // Unexpected bytes, which may belong to any request.
+    // The rest are unexpected bytes, which could be taken for the response to any later request.
     if (at < input.length && this.#state === 'idle') this.#persistent = false
   }
 
@@ -248,7 +248,7 @@ export class ResponseReader {
   }
 
   /**
-   * Reads single bytes. One read may bring 10,000 such lines, which would delay everybody ten times as long as text.
+   * Reads a size byte by byte. One read may bring 10,000 such lines, which would take ten times as long if each was read as text.
    * @returns where the line ends; -1 if it contains anything but a size, or is incomplete
    */
   #readPlainSize(input: Buffer, at: number): number {
