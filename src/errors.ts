@@ -1,5 +1,5 @@
 /**
- * The codes of all responses that Tollgate itself gives, each with its HTTP status. Codes are part of the contract with
+ * The codes of all errors that the gateway itself sends to clients, each with its HTTP status. Codes are part of the contract with
  * clients. A retired code is never used again.
  */
 export const STATUS_OF = {
@@ -28,8 +28,8 @@ export const STATUS_OF = {
 export type ErrorCode = keyof typeof STATUS_OF
 
 /**
- * A response by which the gateway itself denies a request, which never reaches the upstream. A denial is a value, not
- * an exception: exceptions are for failures.
+ * An error that the gateway itself sends in response to a request, because the request is not allowed or could not be served. A denial
+ * is a value, not an exception: exceptions are for faults of the gateway.
  */
 export interface Denial {
   readonly code: ErrorCode
@@ -49,7 +49,7 @@ export interface Denial {
 export interface ReachedShare {
   /** A `Thing`; `in_flight` is bounded by `edge.max_in_flight_per_user`. */
   readonly thing: string
-  /** `failures`: the bound of one address whose checks were all in vain. */
+  /** `failures`: the bound of one address with many checks in vain. */
   readonly bound: 'total' | 'strangers' | 'address' | 'network' | 'user' | 'failures'
 }
 
