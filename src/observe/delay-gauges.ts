@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { DelayFigures, EventLoopDelay } from '../lib/event-loop-delay.ts'
 
-/** The usual gauges of a Node process. Of several processes one falls behind, and a mean with idle ones would hide that. */
+/** The usual gauges of a Node process. If one of several processes falls behind, a mean with idle ones would hide it. */
 const GAUGES = [
   { figure: 'min', help: 'The minimum recorded event loop delay.', aggregator: 'min' },
   { figure: 'max', help: 'The maximum recorded event loop delay.', aggregator: 'max' },
@@ -21,7 +21,7 @@ export const DELAY_NAMES: readonly string[] = [NOW, ...GAUGES.map(({ figure }) =
 /** Registers how late the event loop is: at the moment of a scrape, and since the scrape before. */
 export function delayGauges(registry: Registry, delay: Pick<EventLoopDelay, 'takeFigures'>): void {
   const registers = [registry]
-  // The first of them, which prepares the figures for the others.
+  // It is the first gauge that a scrape collects, so it takes the figures for the others.
   new Gauge({
     name: NOW,
     help: 'Lag of event loop in seconds.',

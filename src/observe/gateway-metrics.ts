@@ -37,7 +37,7 @@ function faultMetrics(meter: Meter): Counting {
   }
 }
 
-/** The alerts are those of the configuration, and removed ones whose events were given up. */
+/** The label `alert` has the alerts of the configuration, and removed alerts whose events were given up. */
 function alertMetrics(meter: Meter): Counting {
   const events = meter.counter(
     'alert_events_total',
@@ -175,7 +175,7 @@ function configMetrics(meter: Meter, now: () => number): Counting {
 const SCHEDULED = ['begun', 'ended', 'not_made'] as const
 const GUARDED = ['kept', 'taken_back'] as const
 
-/** Metrics of changes at run time. Processes that follow the same store show the same. */
+/** Metrics of changes at run time. Processes of one store show the same version and factor, and each counts the changes that it made. */
 function controlMetrics(meter: Meter): Counting {
   const version = meter.gauge(
     'control_version',

@@ -1,4 +1,4 @@
-/** Joins two label values to a key of a series. There are few pairs: to look up a text takes 36 ns, and to join it anew 133. */
+/** Joins two label values to a key of a series. There are few pairs, and looking up a joined text is faster than joining it anew. */
 export function joined(): (a: string, b: string) => string {
   const rows = new Map<string, Map<string, string>>()
   return (a, b) => {

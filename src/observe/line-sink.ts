@@ -31,7 +31,7 @@ export interface LineSinkOptions {
   readonly flushMs?: number
   /** The most bytes that wait for a stalled reader. Lines beyond them are dropped. Default 16 MiB. */
   readonly limit?: number
-  /** Hears how many lines are never written, once that is known. Lines lost at the end of the process are left out. */
+  /** Hears how many lines are never written, once that is known. Lines that `flushSync` failed to write are left out. */
   readonly onLost?: (lines: number) => void
 }
 
@@ -48,8 +48,8 @@ export function openLineSink(destination: number | string, options: LineSinkOpti
  * |--------|--------------------------------------------|----------------------------------------------------|
  * | open   | a write finds the disk full                | full: only `flush` and the timer try again         |
  * | full   | a write is done                            | open                                               |
- * | any    | a write fails otherwise                    | broken: lines that wait, and that come, are lost   |
- * | any    | `close`, once all is flushed that can be   | broken                                             |
+ * | any    | a write fails otherwise                    | broken: waiting lines and later ones are lost      |
+ * | any    | `close`, after the last flush              | broken                                             |
  */
 class FileSink implements LineSink {
   readonly #fd: number

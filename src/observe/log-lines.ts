@@ -228,7 +228,7 @@ const ALERTS = {
 
 const none = (): null => null
 
-/** Observations of every request or batch. */
+/** Observations that only the metrics count, most of them for every request or batch. */
 const LEFT_TO_THE_METRICS = {
   store_clock: none,
   caller_let_in: none,
@@ -266,7 +266,7 @@ function notTaken(seen: Extract<Reported, { type: 'config_rejected' | 'config_pa
 
 type ChangeEntry = Extract<Reported, { type: 'changed' }>['entry']
 
-/** The line has a documented form: a kept log has all changes, even those that the audit forgets. */
+/** The form of this line is documented, because a kept log has all changes, even those that the audit forgets. */
 function changeOf(seen: ChangeEntry | Extract<Reported, { type: 'change_unknown' }>): Line['fields'] {
   const { who, what, subject, to, why } = seen
   const fields = 'from' in seen ? entryOf(seen) : { who, what, subject, to, why }

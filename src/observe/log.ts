@@ -127,7 +127,7 @@ function createThrottles(logger: Logger, everyMs: number) {
   }
 }
 
-/** What becomes of each type of observation that is not a line by itself. */
+/** Handlers for the types of observations that do not simply become one line. */
 const OWN: { readonly [T in Observation['type']]?: (parts: Parts, seen: Extract<Observation, { type: T }>) => void } = {
   request: ({ requestLines }, seen) => requestLines.write(seen),
   store_failed({ news, outage }, seen) {
@@ -217,7 +217,7 @@ const MOST_UNKNOWN_PLANS = 20
 /** Each kind is reported once a minute for each rule: a response without a cost may come with every request. */
 const ODD_COSTS_MS = 60_000
 
-/** The interval of reports for each alert: a receiver that is down fails each event of it. */
+/** The interval of reports for each alert: while a receiver is down, each event fails. */
 const ALERTS_MS = 60_000
 const MOST_ALERTS = 150
 
@@ -249,7 +249,7 @@ function createRequestLines(
   const warn = which !== 'none' && logger.isLevelEnabled('warn')
   const reportOne = (done: RequestDone, level: number, count?: number): void =>
     sink.write(requestLine(done, level, worker, count))
-  // Who asks for errors only wants to find them: an outage causes thousands of one kind in a second.
+  // With `errors` an operator wants to find each error, and an outage or a peak causes thousands of one kind in a second.
   const alike = createThrottle<RequestDone>(everyMs, (latest, count) =>
     reportOne(latest, WARN, count === 1 ? undefined : count),
   )
@@ -344,7 +344,7 @@ function otherFields(others: NonNullable<RequestDone['others']>): string {
   return `,"others":${JSON.stringify(all)}`
 }
 
-/** The `limit` of a 429, and how the charge met it. @param first the first category of the line; another one is named */
+/** The `limit` of a 429, and how the charge met it. @param first the category of the line; a limit of another category names its own */
 function limitFields(
   { scope, category, window, limit, over, used, requested, resetAt, source }: RefusingLimit,
   first: string | null,

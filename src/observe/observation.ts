@@ -43,10 +43,10 @@ export type Observation =
       readonly lost: string
     }
   | { readonly type: 'config_rejected'; readonly file: string; readonly problems: readonly string[] }
-  /** Of several workers those in `problems` did not accept the configuration in force. */
+  /** The configuration is in force, but the workers in `problems` did not accept it. */
   | { readonly type: 'config_partly'; readonly file: string; readonly problems: readonly string[] }
   | { readonly type: 'config_warning'; readonly file: string; readonly problem: string }
-  /** An administrator made a change at run time, here or on the command line: its entry in the audit, with times as text. */
+  /** A change at run time was made, here or on the command line. `entry` is its entry in the audit, with times as text. */
   | {
       readonly type: 'changed'
       readonly entry: {
@@ -75,7 +75,7 @@ export type Observation =
       readonly to: unknown
       readonly why: string | null
     }
-  /** The changes of administrators at run time are in force up to this one. */
+  /** All changes at run time up to this version are in force. */
   | { readonly type: 'control_followed'; readonly version: number /** The version before. */; readonly before?: number }
   /** The factor that mode `adaptive` has, or would have. */
   | { readonly type: 'adaptive_factor'; readonly factor: number }
@@ -94,14 +94,13 @@ export type Observation =
       readonly message: string
     }
   | { readonly type: 'store_connected' }
-  /** A reload brought another login or certificate, and the store accepted it. */
-  /** `problem`: why it could not be tried, when the one before was of no use either. `null` if the store accepted it. */
+  /** A reload brought another login or certificate, which is in use. `problem`: why the store has not accepted it yet; `null` if it has. */
   | { readonly type: 'store_login_renewed'; readonly problem: string | null }
   /** The store's clock minus ours, which is measured again and again. */
   | { readonly type: 'store_clock'; readonly offsetMs: number }
   /** The two clocks began to be seconds apart, or stopped to be. */
   | { readonly type: 'store_clock_apart'; readonly offsetMs: number; readonly apart: boolean }
-  /** A charge met a window whose start lay so far in the future, and set the start to now: the store's clock was ahead. */
+  /** A charge met a window that began in the future, because the store's clock had been ahead, and set its start to now. */
   | { readonly type: 'window_start_ahead'; readonly aheadMs: number }
   /** The circuit opens: until `store_recovered` charges are decided without the store. */
   | { readonly type: 'store_out'; readonly reason: string }
@@ -120,15 +119,15 @@ export type Observation =
     }
   /** The last debt of an outage was added to the store's windows. */
   | { readonly type: 'outage_settled'; readonly tokens: number }
-  /** So many tokens were to be given back, and it is unknown whether the store did: it was given up, or the process ended. */
+  /** It is unknown whether the store gave these tokens back: the attempt was given up, or the process ended. */
   | { readonly type: 'refunds_lost'; readonly tokens: number }
   /** The store has forgotten charges. `tokens`: at most so many; `since`: the store's time of the first, in milliseconds since the epoch. */
   | { readonly type: 'charges_lost'; readonly tokens: number; readonly since: number }
   /** So many tokens are not given back (below 0: charged in addition), because the store has forgotten their charge. */
   | { readonly type: 'refund_void'; readonly tokens: number }
-  /** Tokens that responses reported beyond the charged cost, and it is unknown whether they are charged. */
+  /** It is unknown whether the store charged these tokens, which responses reported beyond the charged cost. */
   | { readonly type: 'additions_lost'; readonly tokens: number }
-  /** Redis has evicted so many keys since the last look, perhaps counters. Whoever used those is charged anew. */
+  /** Redis has evicted so many keys since the last look, perhaps counters. A caller with an evicted counter begins at 0 again. */
   | { readonly type: 'keys_evicted'; readonly keys: number }
   /** The store has a problem that does no harm yet, until `store_warning_over`. */
   | { readonly type: 'store_warning'; readonly warning: StoreWarning; readonly message: string }
@@ -148,7 +147,7 @@ export type Observation =
   | { readonly type: 'jwks_failed'; readonly issuer: string; readonly message: string }
   /** A provider has responded whether a credential is valid. `provider` is its address. */
   | { readonly type: 'introspected'; readonly provider: string; readonly durationMs: number }
-  /** A provider has not replied. */
+  /** A provider gave no usable response. */
   | { readonly type: 'introspection_failed'; readonly provider: string; readonly reason: string }
   /** A provider failed several times in a row. From now on one request in a second asks it, until `introspection_recovered`. */
   | { readonly type: 'introspection_out'; readonly provider: string; readonly message: string }
@@ -157,7 +156,7 @@ export type Observation =
       readonly type: 'bad_connection'
       readonly code: string
       readonly status: number
-      /** The request that got a response and never reached the gateway; missing if there was none. */
+      /** The request that was refused before the gateway saw it; missing if the connection brought none. */
       readonly refused?: RefusedOnConnection
     }
   | { readonly type: 'upgrade_opened' }
@@ -186,7 +185,7 @@ export type Observation =
       readonly authorities: number
       readonly revoked: number
     }
-  /** The new files cannot be used: the old certificate stays. */
+  /** The new files cannot be used: the certificate or the authorities from before stay in force. */
   | {
       readonly type: 'certificate_refused'
       readonly listener: 'gateway' | 'admin'
@@ -205,8 +204,8 @@ export type Observation =
   | { readonly type: 'worker_started'; readonly worker: number; readonly pid: number }
   | WorkerEnded
   /**
-   * The state of a threshold that was reached, by the name of its alert: it will be delivered, it was delivered, or too many are
-   * pending.
+   * An event of the alert of this name: `raised` it will be delivered, `delivered` it was delivered, or `full` it was dropped because
+   * too many events of the alert are pending.
    */
   | { readonly type: 'alert_event'; readonly alert: string; readonly event: 'raised' | 'delivered' | 'full' }
   /** An attempt to deliver an event failed. `isLast`: the event is given up. */
@@ -222,7 +221,7 @@ export type Observation =
   | { readonly type: 'former_alert'; readonly alert: string; readonly count: number; readonly isGivenUp: boolean }
   | { readonly type: 'internal_error'; readonly where: string; readonly error: unknown }
 
-/** What may be wrong with a store that works. Names never change their meaning: a metric has them. */
+/** What may be wrong with a store that works. Names never change their meaning, because a metric has them as labels. */
 export const STORE_WARNINGS = [
   /** Its file was taken away or replaced: what is kept in it from then on ends with the process. */
   'file_gone',
@@ -230,7 +229,7 @@ export const STORE_WARNINGS = [
   'eviction',
   /** It keeps nothing on a disk. */
   'no_persistence',
-  /** It asks for no password, although there is one. */
+  /** It lets everybody in without a password. */
   'no_password',
   'old_version',
   /** It cannot be looked at: its user has no right to INFO. */
@@ -265,7 +264,7 @@ export interface UnreadableRecord {
   readonly kind: RecordKind
   /** The key of Redis, the beginning of such keys, or the table of SQLite. */
   readonly list: string
-  /** The name of the record in the list, for the log only: it may be that of a user. */
+  /** The name of the record in the list, for the log only, because it may be the id of a user. */
   readonly id: string
 }
 
@@ -295,14 +294,15 @@ export interface WorkerEnded {
 /**
  * The source of the cost of a charged request. After `malformed`, `unread` and `coded` the reserve stands, and after `missing` and
  * `unsaid` the rule decides.
- * - `response` the response says it
- * - `request` by the bytes that came of a body of unknown length
- * - `above_max` it says more than `max`, which counts
- * - `missing` it has no such field or member
- * - `unsaid` it is a stream of which no event has the member
- * - `malformed` it has one that says no number of tokens, or says two
- * - `unread` it was cut off, too long or in an unknown coding
- * - `coded` it is a stream in a coding
+ * - `response` the response says the cost
+ * - `request` the cost follows from the length of the request's body, which was unknown before
+ * - `service` a service reported the cost later
+ * - `above_max` the response says more than `max`, so `max` is charged
+ * - `missing` the response has no such field or member
+ * - `unsaid` the response is a stream, and none of its events has the member
+ * - `malformed` the field or member says no number of tokens, or two different ones
+ * - `unread` the response was cut off, too long or in an unknown coding
+ * - `coded` the response is a stream in a coding
  */
 export type CostSource =
   | 'response'
@@ -322,19 +322,19 @@ export type CostSource =
 export interface Settled {
   readonly type: 'settled'
   /**
-   * - `charged` its tokens are taken
+   * - `charged` the tokens are taken
    * - `repeated` the tokens were taken for the request that this one repeats
-   * - `refused` the quota refused it, with 429 or by ending the tunnel
-   * - `shadowed` the same, but it was let through and nothing is taken
+   * - `refused` the quota refused the charge, with 429 or by ending the tunnel
+   * - `shadowed` the charge was refused or could not be decided, but the request was let through and nothing is taken
    * - `corrected` another cost became known, by the response, the bytes of the request or a `/settle`: the difference is given back, or taken
    *   in addition
-   * - `given_back` it reached nobody, so its tokens are given back
+   * - `given_back` the request reached nobody, so its tokens are given back
    * - `exempt` nothing is charged to the caller, so the store was not asked
    */
   readonly kind: 'charged' | 'repeated' | 'refused' | 'shadowed' | 'corrected' | 'given_back' | 'exempt'
   /** Tokens by which the store changed its counts: below 0 they are given back. */
   readonly tokens: number
-  /** The charge of one meter. An accepted charge is reported once for each, and a refused one for the refusing meter. */
+  /** The charge of one meter. An accepted charge is reported once for each meter, and a refused charge for the refusing meter. */
   readonly charge: Charge
   /** Set for all meters of a charge except the first. Readers that count requests skip them. */
   readonly isFurther?: true
@@ -353,7 +353,7 @@ export interface Settled {
   readonly source?: CostSource
   /** For a cost that a service reported later: the id of the request that was charged. */
   readonly requestId?: string
-  /** For a request whose body gives no price: the reason, for the log. */
+  /** For a request whose price cannot be known: the reason, for the log. */
   readonly reason?: string
   /** For `exempt`: whether the user or the address is exempt. */
   readonly exempt?: 'user' | 'address'
@@ -407,9 +407,9 @@ export type Outcome =
 
 /** The origin and target of a request: personal data. */
 export interface Access {
-  /** The address of its client, as the gateway counts it; `null` if it is not asked for. */
+  /** The address of the client, as the gateway counts it; `null` without `log.address`. */
   readonly address: string | null
-  /** The path as the client wrote it, without its query and cut off at 1024 characters; `null` if it is not asked for. */
+  /** The path as the client wrote it, without its query and cut off at 1024 characters; `null` without `log.path`. */
   readonly path: string | null
 }
 
@@ -431,9 +431,9 @@ export interface RequestDone {
   readonly route: string | null
   readonly category: string | null
   readonly cost: number
-  /** The cost by its response (`settle`); `null` if the response did not settle it. */
+  /** The tokens that stay charged; `null` if that is the cost and no later report settled it. */
   readonly charged: number | null
-  /** The same facts of its further meters. Missing for a route with one meter. */
+  /** The cost and the charged tokens in its further meters. Missing for a route with one meter. */
   readonly others?: readonly MeterDone[]
   /** The part of its tokens beyond a soft limit, in the first of its meters. Missing if there is none. */
   readonly beyond?: number
@@ -460,7 +460,7 @@ export interface RequestDone {
   /** The voice that it has in the adaptive mode, a user or `UNCHARGED`; `null` if it does not count there. */
   readonly voice: string | null
   readonly outcome: Outcome
-  /** The code of the gateway's own response, or the one it would have had if the upstream's had not begun. */
+  /** The code of the gateway's own response, or the code that it would have had if the upstream's response had not begun. */
   readonly error: ErrorCode | null
   /** A reason in a few words, for the log only. */
   readonly reason: string | null
@@ -468,7 +468,7 @@ export interface RequestDone {
   readonly lenient: readonly string[]
   /** Why a request for another protocol was served as a plain request, for the log only; `null` if it was not. */
   readonly notUpgraded: string | null
-  /** The bound of `edge.shares` that it reached. */
+  /** The bound that refused the request, as of `edge.shares`; `null` if none did. */
   readonly share: ReachedShare | null
   /** The upstream's status; 0 when forwarding failed; `null` when the request was never forwarded. */
   readonly httpStatus: number | null

@@ -26,9 +26,9 @@ export interface Sample {
 
 /** Makes the metrics of Tollgate, each with the prefix `tollgate_`, in its own registry. */
 export interface Meter {
-  /** @param labelNames default none @param most series, of which more are counted as one named `other`. Default 500 */
+  /** @param labelNames default none @param most how many series there may be; further ones are counted as `other`. Default 500 */
   counter(name: string, help: string, labelNames?: string[], most?: number): Counts
-  /** @param together what several processes show as one; default their sum */
+  /** @param together how the values of several processes are combined. Default their sum */
   gauge(name: string, help: string, labelNames?: string[], together?: Together): Gauge
   gaugeSource(source: GaugeSource): void
   /** @param most as for `counter` */
@@ -59,8 +59,8 @@ export function sumSnapshots(snapshots: readonly Snapshot[]): {
 
 const PREFIX = 'tollgate_'
 /**
- * Gauges of prom-client that it adds, averages or leaves out. One process alone fills up or falls behind, and a sum or a mean with
- * idle ones would hide that.
+ * Gauges that prom-client would add, average or leave out for several processes. If one process fills up or falls behind, a sum or a mean
+ * with idle ones would hide it.
  */
 const TOGETHER: Readonly<Record<string, Together>> = {
   process_open_fds: 'max',
@@ -68,7 +68,7 @@ const TOGETHER: Readonly<Record<string, Together>> = {
   process_start_time_seconds: 'min',
 }
 
-/** Gauges with the name of a counter, which `promtool check metrics` rejects. Their sums have a name without `_total`. */
+/** Gauges with the name of a counter, which `promtool check metrics` rejects. The gauges without `_total` have the same numbers by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /**
@@ -98,7 +98,7 @@ export function createMeter(delay: Pick<EventLoopDelay, 'takeFigures'>): Meter {
   }
 }
 
-/** prom-client's own keeps its last figure when no descriptor is free, and would show a full process with an old one. */
+/** Replaces the gauge of prom-client, which keeps its last value when no descriptor is free, and so hides that a process is full. */
 function lookAtOpenFiles(registry: Registry): void {
   const name = 'process_open_fds'
   const limit = openFilesLimit()

@@ -4,7 +4,7 @@ import type { RequestDone } from './observation.ts'
 import type { Meter } from './registry.ts'
 import { routeMetrics } from './route-metrics.ts'
 
-/** The kinds that may pass. They exist from the start: `increase` does not see a first count with its series. */
+/** The faults that may pass. Their series exist from the start: `increase` does not see a first count that comes with its series. */
 const OF_RESPONSES = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths']
 const OF_REQUESTS = ['underscore_names', 'punctuation_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash']
 

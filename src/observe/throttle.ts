@@ -111,7 +111,8 @@ export function createAllowance<T>(
  * The same for events that follow from each other, like an outage and its end. All keys share one interval. Unreported events are
  * reported in the order in which they last happened, also before the event of a new key. So the last report is of the last event.
  *
- * @param isUnordered events that have no order among each other: ten ways to fail, each before the other, would be fifty lines
+ * @param isUnordered whether the order of an event among others like it does not matter: if ten ways to fail had to keep their order, they
+ *   would be fifty lines
  */
 export function createOrderedThrottle<T>(
   intervalMs: number,
