@@ -6,7 +6,7 @@ import type { Snapshot } from '../observe/metrics.ts'
 export type ToWorker =
   /** A part of the rules of the configuration that follows without rules (`config/parts.ts`). */
   | { readonly type: 'rules'; readonly rules: readonly RouteConfig[] }
-  /** The first message; `config` is this worker's share. */
+  /** Sent once, after the rules and before all else; `config` is this worker's share. */
   | {
       readonly type: 'begin'
       readonly worker: number

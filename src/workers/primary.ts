@@ -105,7 +105,7 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
     current: () => state.current.config,
     store,
     control,
-    // The primary's own: each worker knows the users that came to it.
+    // The primary looks users up by itself, because each worker knows only the users that came to it.
     knownUsers: new KnownUsers({ store, reserve: () => state.current.config.quota.reserve }),
     observe,
     metrics: metricsOfAll(sums, supervisor, telemetry.metrics),
@@ -169,7 +169,7 @@ async function start({
   observe({ type: 'listening', what: 'admin', url })
   await freeSocketOf(config)
   const gateway = await supervisor.start()
-  // At their start workers wait for the store. A question before that would count as a failure of the store.
+  // The workers wait for the store at their start. An earlier question to a store that connects would be reported as its failure.
   void control.start() // It never rejects.
   await supervisor.ask(ASK_MS)
   state.started = true
@@ -191,7 +191,7 @@ async function reload(
   store.keep(retentionOf(possible))
   state.current = { config: possible, hash, problems: [] }
   const problems = await supervisor.reload()
-  // Reported also if some workers do not have it: they show that in their own figures for as long as it lasts.
+  // Reported even if some workers did not accept it: their own figures show this for as long as it lasts.
   observe({ type: 'config_loaded', file: next.file, hash, rules: fingerprint(next) })
   if (problems.length > 0) observe({ type: 'config_partly', file: next.file, problems })
   for (const problem of [...warnings, ...needRestart(config, next)])
@@ -219,7 +219,7 @@ async function stop({ telemetry, store, control, supervisor, admin, stopAsking, 
   await telemetry.log.close()
 }
 
-/** One ready worker is enough: the others get no connections. The reasons of the others are reported all the same. */
+/** One ready worker is enough: a worker that has ended or hangs gets no connections. The reasons of all workers are reported. */
 function readiness(
   { started, draining }: State,
   supervisor: Supervisor,

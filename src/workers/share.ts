@@ -45,7 +45,7 @@ export function shareOf(config: Config, workers: number): Config {
         tunnels: partsOf(edge.shares.tunnels),
         // Each worker has its own thread pool with all 256 places.
         checks: edge.shares.checks,
-        // The number is so small that a part of it would refuse a page that asks for two things at once.
+        // The numbers are so small that parts of them would refuse a page that asks for two things at once.
         usage: edge.shares.usage,
       },
     },

@@ -42,7 +42,7 @@ export function createSupervisor({ count, ...options }: SupervisorOptions): Supe
     return url
   }
 
-  /** Called before the end of the worker is reported, which must not announce a restart then. */
+  /** Closes all places. It is called before the end of the worker is reported, so that the report announces no restart. */
   function giveUp(error: unknown): never {
     for (const place of places) place.close()
     throw error

@@ -22,30 +22,30 @@ export interface Ending {
 /** A worker as the primary sees it: a process that was asked to begin. */
 export interface WorkerProcess {
   readonly pid: number
-  /** The URL it listens on. Rejects with the reason of the worker if it ends before. */
+  /** The URL that the worker listens on. Rejects with the reason of the worker if it ends before it listens. */
   readonly listening: Promise<string>
-  /** The way it ended, after everything that it wrote has been read. */
+  /** How the worker ended. Resolves when everything that it wrote has been read. */
   readonly ended: Promise<Ending>
-  /** Whether it is ready for requests, by its last report, which must be recent. */
+  /** Whether the worker is ready for requests, by its last report. Without a recent report it is not ready. */
   state(): { readonly ready: boolean; readonly reasons: readonly string[] }
-  /** Asks for a report. Resolves when it has come, at the latest after `deadlineMs`. */
+  /** Asks for a report. Resolves when the report has come, at the latest after `deadlineMs`. */
   ask(deadlineMs: number): Promise<void>
   /** @returns why the configuration was not accepted; `null` if it was, or the process has ended */
   reload(config: Config, hash: string): Promise<string | null>
   rejected(problems: readonly string[]): void
   drain(on: boolean): void
-  /** Lets it finish. */
+  /** Asks the worker to finish its requests and to end. */
   stop(): void
-  /** How long it has been silent, in milliseconds. */
+  /** How long ago the worker sent its last report, or was started, in milliseconds. */
   silentMs(): number
-  /** Ends it at once. @param why reported as the reason of its end. Default: the signal */
+  /** Ends the worker at once, by SIGKILL. @param why the reason for the report of its end. Default: the signal */
   kill(why?: string): void
 }
 
 export interface WorkerProcessOptions {
   readonly begin: Extract<ToWorker, { type: 'begin' }>
   readonly onReport: (report: Report) => void
-  /** Writes whole lines of its log. */
+  /** Writes whole lines of the worker's log. */
   readonly write: (lines: string) => void
   /** A clock in monotonic milliseconds. */
   readonly now: () => number
@@ -64,11 +64,11 @@ type Failed = Extract<FromWorker, { type: 'failed' }>
 /** @throws Error if there is no memory for a process */
 export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
-  // Without a file descriptor there is no process, and no channel to it (Node 26.10). Its error follows.
+  // If no file descriptor is free, there is no process and no channel to it (Node 26.10). An `error` event follows.
   if (child.connected) closeUntaken(child)
   if (child.stdout) relayLines(child.stdout, write)
   const listening = Promise.withResolvers<string>()
-  // A caller that does not wait for it learns of the end by `ended`.
+  // A caller that does not wait for `listening` learns of the end by `ended`.
   listening.promise.catch(() => {})
   const questions = new Map<number, () => void>()
   let asked = 0
@@ -82,7 +82,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     if (message.type === 'listening') listening.resolve(message.url)
     else if (message.type === 'failed') failed = message
     else if (message.type === 'reloaded') {
-      // A late report is the response to an earlier question.
+      // A late message responds to an earlier reload.
       if (message.hash === reloading?.hash) reloading.answered(message.problem)
     } else {
       latest = { report: message.report, at: now() }
@@ -173,7 +173,7 @@ function errorOf({ problem, path }: Failed): Error {
 /** @returns the signal, `exit N`, or why there never was a process */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
-    // Unlike `exit` it waits until everything that was written has been read.
+    // Unlike `exit`, `close` comes after everything that was written has been read.
     child.once('close', (code, signal) => resolve(signal ?? `exit ${code}`))
     child.once('error', (error: NodeJS.ErrnoException) => {
       if (child.pid === undefined) resolve(error.code ?? 'error')
@@ -183,8 +183,8 @@ function endOf(child: ChildProcess): Promise<string> {
 
 /**
  * The workers share one listening socket, which the primary holds: it hands each new connection to the next worker that
- * has taken its last one. With a socket for each worker (SO_REUSEPORT) a hash would spread connections, and few of them
- * unevenly. A stuck worker would get more of them, and at the end of one its queue would be reset.
+ * has taken its last one. With a socket for each worker (SO_REUSEPORT) a hash would choose the worker, which spreads a small
+ * number of connections unevenly. A stuck worker would go on getting connections, and those in the queue of a worker that ends would be reset.
  */
 function fork(): ChildProcess {
   cluster.schedulingPolicy = cluster.SCHED_RR

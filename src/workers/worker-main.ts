@@ -21,7 +21,7 @@ let running: Worker | null = null
 /** The rules so far of the configuration that is being sent. */
 let rules: RouteConfig[] = []
 let drainTimeoutMs = ORPHAN_MS
-/** The most time to settle and close after that, since the drain may have just begun. The configuration may need less. */
+/** The most time to settle and close after those requests, in milliseconds. A configuration may need less. */
 const MOST_CLOSING_MS = 5000
 let closesWithinMs = 0
 let ending: Promise<void> | null = null

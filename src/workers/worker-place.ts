@@ -17,7 +17,7 @@ export interface PlaceOptions {
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
-/** A worker that has run this long did not fail to start, in milliseconds. */
+/** A worker that has run for this many milliseconds did not fail to start. */
 const STEADY_MS = 10_000
 
 /**
@@ -37,7 +37,7 @@ export class WorkerPlace {
   readonly #now: () => number
   #process: WorkerProcess | null = null
   #startedAt = 0
-  /** How often a process ended since one last ran steadily. */
+  /** How many processes in a row have ended since one ran for `STEADY_MS`. That one counts as the first. */
   #ends = 0
   #restart: NodeJS.Timeout | undefined
   #closed = false

@@ -10,15 +10,15 @@ import type { Report, ToWorker } from './messages.ts'
 
 /** Takes requests in one process of several: a gateway without the administrators' listener. */
 export interface Worker {
-  /** @returns the URL of the gateway, the same for all */
+  /** @returns the URL of the gateway, which is the same for all workers */
   start(): Promise<string>
-  /** Puts another configuration in force. @returns why it was not accepted; the one before stays */
+  /** Puts another configuration in force. @returns why it was not accepted, so that the old one stays; `null` if it was */
   reload(config: Config, hash: string): Promise<string | null>
-  /** Notes that a configuration file was not accepted: the primary reads it for all. */
+  /** Notes that the primary, which reads the file for all workers, did not accept it. */
   rejected(problems: readonly string[]): void
   report(): Promise<Report>
   drain(on: boolean): void
-  /** @param limits used instead of those of the configuration */
+  /** @param limits used instead of `drain` of the configuration */
   stop(limits?: Config['drain']): Promise<void>
 }
 
