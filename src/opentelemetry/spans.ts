@@ -6,7 +6,7 @@ import { idsIn, isSampled, type Trace, type TraceIds } from '../lib/trace-contex
 import type { Observer, RequestDone } from '../observe/observation.ts'
 import { attributesOf, nameOf } from './attributes.ts'
 
-/** Makes the span of each sampled request when it has ended, and sends them to a collector by OpenTelemetry's own SDK. */
+/** Makes the span of each sampled request at its end, and sends the spans to a collector by OpenTelemetry's own SDK. */
 export interface Spans {
   readonly observer: Observer
   /** Sends the remaining spans. Never rejects. @param graceMs how long the collector may take */
@@ -28,7 +28,7 @@ export interface SpansOptions {
 /** The most spans that the collector does not have yet, including those on their way. A span takes 1 to 2 KB. */
 const MOST_WAITING = 2048
 const BATCH = 512
-/** How long a span waits for others, in milliseconds. */
+/** How long a span waits for others of its batch, in milliseconds. */
 const DELAY_MS = 1000
 /** The time for all attempts to send a batch, in milliseconds. A busy or absent collector is asked again within it. */
 const DEADLINE_MS = 5000
@@ -53,7 +53,7 @@ export function createSpans({ otlp, headers, user, version, observe }: SpansOpti
   let waiting = 0
   /** The dropped spans that are not reported yet. */
   let noRoom = 0
-  /** After the end nobody hears of results any more. */
+  /** Whether `close` is over. Later results are not reported. */
   let isClosed = false
   let ids: TraceIds = { traceId: '', spanId: '' }
   const exporter = exporterTo(otlp, headers)
