@@ -35,8 +35,8 @@ export function wholeAddressOf(
 }
 
 /**
- * The caller of a request without a valid credential: the user of its address, if such callers are allowed or nobody is refused for
- * it. @returns otherwise `refused` itself
+ * The caller of a request without a valid credential: the user of its address, if `auth.shadow` is set, or if the request has no credential
+ * and needs none. @returns otherwise `refused` itself
  * @param anonymous whether the request needs no credential
  */
 export function callerByAddress(

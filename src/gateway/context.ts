@@ -32,7 +32,7 @@ export interface GatewayOptions {
   readonly ledger: Pick<Ledger, 'decide' | 'refund'>
   readonly knownUsers: Pick<KnownUsers, 'lookUp'>
   readonly store: Pick<QuotaStore, 'readUsage'>
-  /** What callers used. */
+  /** Responds to `GET /me/usage`. */
   readonly ownUsage: OwnUsage
   readonly observe: Observer
   /** Default nobody. */
@@ -94,13 +94,13 @@ export class Exchange {
   target: Target | null = null
   /** The path, if no rule matches. */
   unmatched: string | null = null
-  /** The parts of `edge.lenient` that it needed. */
+  /** The entries of `edge.lenient` without which the request would have been denied. */
   lenient: readonly string[]
   caller: Caller | null = null
   /** Why the caller would have been refused without `auth.shadow`. */
   letIn: Denial | null = null
   cost = 0
-  /** Its further meters, once they are priced. Absent for a route with one meter, which so costs nothing extra. */
+  /** Its further meters, once they are priced. Absent for a route with one meter, so that it takes no memory there. */
   declare others?: readonly FurtherMeter[]
   /** The body if it had to be read before the charge. */
   body: Buffer | null = null

@@ -2,7 +2,7 @@ import { UNCHARGED } from '../failures/voices.ts'
 import type { Exchange } from './context.ts'
 import { costsAnything } from './meters.ts'
 
-/** Whose vote a request is in the adaptive mode: its user's, or `UNCHARGED`; `null` if it says nothing about the upstream. */
+/** For whom a request counts in the adaptive mode: its user, or `UNCHARGED`; `null` if the request says nothing about the upstream. */
 export function voiceOf(exchange: Exchange): string | null {
   const { route, caller, settlement } = exchange
   if (route === null || route.health === 'never') return null

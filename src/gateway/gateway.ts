@@ -81,13 +81,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-/** An exchange on its way through the functions below, which quota and forwarder call back. */
+/** An exchange on its way through the functions below. The quota and the forwarder call it back with their results. */
 class Passage extends Exchange implements Settling, ForwardReceiver {
   readonly request: IncomingRequest | null
   readonly upgrade: IncomingUpgrade | null
   /** Its long head, until it is known whether looking at it was in vain. */
   head: WeighedHead | null = null
-  /** When the forwarder got it, by the monotonic clock. */
+  /** When the forwarder got the request, in monotonic milliseconds. */
   forwardedAt = 0
   upstreamMs = 0
   /** Finds out during the response what the request cost; `null` if that is known before. */
@@ -118,8 +118,8 @@ class Passage extends Exchange implements Settling, ForwardReceiver {
 type Step<T> = (x: Passage, value: T) => void
 
 /**
- * Calls the next step with the result of a step, at once if possible. Nearly always it is: awaiting each step took 4,000 bytes for each
- * request, and closures here some of them.
+ * Calls the next step with the result of a step, and at once unless the result is a promise, as it rarely is. To await each step would
+ * take 4,000 bytes for each request, and closures here would take some of them.
  */
 function on<T>(x: Passage, given: T | Promise<T>, next: Step<T>): void {
   if (given instanceof Promise) wait(x, given, next)
@@ -241,7 +241,7 @@ const OWN_PATH = denied(
   denial('no_route', 'The gateway serves this itself, and not where it only decides: send the request to the gateway.'),
 )
 
-/** Looking at a long head was in vain if the request is refused and nobody is known to have sent it. */
+/** Looking at a long head was in vain if the request is denied and its caller has no accepted credential. */
 function endHead(x: Passage, head: WeighedHead, stop: Stop | null): void {
   const { caller } = x
   const isOfUser = caller !== null && isVerified(caller)
@@ -369,7 +369,7 @@ function quotaText({ settlement }: Passage): string | null {
   return quotaField(state, charge, decision, plan?.name ?? null)
 }
 
-/** Fields to add to the upstream's response. If there is a tap, it writes the fields of the quota when the cost is known. */
+/** Fields to add to the upstream's response. If there is a tap, the tap adds the fields of the quota, since it may know the cost by then. */
 function responseFields({ requestId, settlement, rules, tap }: Passage): string[] {
   if (settlement === null) return ['X-Request-Id', requestId]
   const { kind, charge, decision } = settlement
@@ -402,8 +402,8 @@ function quotaFields(
 }
 
 /**
- * The subprotocol that the gateway chooses itself. A browser gives a WebSocket up if it offered some and none is chosen, and
- * those with a credential are not shown to the upstream.
+ * The subprotocol that the gateway chooses itself; `null` for none. A browser gives a WebSocket up if it offered subprotocols and none is
+ * chosen, but the upstream cannot choose one that it is not shown because of a credential.
  */
 function answeredSubprotocol({ req, rules, letIn }: Passage): string | null {
   const { subprotocols } = rules.credentials
@@ -413,7 +413,10 @@ function answeredSubprotocol({ req, rules, letIn }: Passage): string | null {
   return others.length === 0 ? (credentials[0]?.[0] ?? null) : null
 }
 
-/** Only if the upstream certainly saw nothing of it. The gateway's own denials are never charged in the first place. */
+/**
+ * Gives the charge back if the upstream certainly saw nothing of the request. Without `refundUnreached` that happens only if there was no
+ * connection for the request.
+ */
 function refundUnreached(x: Passage, { reached, error }: Pick<ForwardResult, 'reached' | 'error'>): void {
   const { rules, settlement } = x
   if (reached || !isPaid(settlement) || !(rules.refundUnreached || error === 'no_connection')) return
@@ -427,7 +430,7 @@ function isCostKnown({ kind, decision }: Settlement): boolean {
   return kind === 'charged' && decision?.once === undefined
 }
 
-/** Finds out what a charged request cost; `null` if that is known before. */
+/** The tap that finds out what a charged request cost; `null` if the cost is known before the response. */
 function costTapOf(x: Passage): CostTap | ResponseCosts | null {
   const { req, rules, route, settlement } = x
   if (route?.tariff == null || !isPaid(settlement)) return null
@@ -467,7 +470,7 @@ function meterTapOf(
   return open === null ? null : new SentCost(x, open, cost, asked)
 }
 
-/** The fields of the quota, depending on how much more the request costs than its charge. */
+/** Makes the fields of the quota, given how much more the request costs than its charge. */
 function quotaOf(rules: Passage['rules'], settlement: Paid): Asked['quota'] {
   const { charge, decision } = settlement
   // For a request with a key, other requests decide what is given back, which may be nothing.
@@ -498,7 +501,7 @@ async function settleMeters(x: Passage, tap: ResponseCosts, settlement: Paid, re
   }
 }
 
-/** The response if the upstream sent none. */
+/** The gateway's own response if the upstream sent none. */
 function failureResponse(x: Passage, error: ForwardError): OwnResponse {
   const { settlement } = x
   const response = denialResponse(forwardFailed(error))

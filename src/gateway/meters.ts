@@ -2,7 +2,7 @@ import type { FinalCost } from '../routing/final-cost.ts'
 import type { Order } from './settlement.ts'
 import type { MeterRule, RouteTariff } from './snapshot.ts'
 
-/** The meters of a request. The exchange itself is the first one, like the route and the charge. */
+/** The meters of a request. The first meter is the exchange itself, just as a tariff and a charge are each their own first meter. */
 
 /** What happens to the charge in one category. An `Exchange` has the same members for its first meter. */
 interface Outcome {

@@ -6,7 +6,7 @@ export const ONE_ADDRESS =
 export interface OneAddress {
   /** @param isForwarded whether the request says that it was forwarded */
   note(address: string, user: string | null, isForwarded: boolean): void
-  /** The address, while it looks like that; else `null`. */
+  /** The address that looks like a load balancer at present; `null` for none. */
   suspect(): string | null
 }
 
@@ -17,7 +17,7 @@ const LONGEST_MS = 300_000
 const FEW = 100
 /** A share of the requests in a period. */
 const NEARLY_ALL = 0.9
-/** One machine has at most this many users. */
+/** An address with so many users counts as more than one machine. */
 const USERS = 3
 
 /** @param onSuspect is called for each address at most once an hour @param now monotonic, in milliseconds */

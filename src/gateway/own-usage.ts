@@ -91,7 +91,7 @@ interface Owner {
   readonly categories: readonly string[]
 }
 
-/** For an organisation a caller sees the same as `GET /me/quota` shows: the categories that its plan limits. */
+/** Of an organisation a caller sees the categories that `GET /me/quota` shows for it, which are those with a limit of the organisation. */
 function ownerOf(by: string, caller: Caller, policy: Policy): Owner | Problems {
   const { user, organisation } = caller
   const { categories } = policy

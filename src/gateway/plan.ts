@@ -21,9 +21,9 @@ export interface RequestLine {
   readonly target: string
   /** Announced length of the body; 0 if there is no body or no announced length. */
   readonly bodyBytes: number
-  /** An upgrade gets none of the gateway's own pages. */
+  /** An upgrade gets no public document and no page of the reference. */
   readonly isUpgrade: boolean
-  /** Whether it may not be forwarded. */
+  /** Whether the client forbids the gateway to forward the request (`Max-Forwards: 0`). */
   readonly isLastHop: boolean
   /** For a preflight, the method that a page wants to use; else `null`. */
   readonly preflight: string | null
@@ -112,8 +112,8 @@ function isOwn({ publicPaths }: PlanRules, { matched }: Target): boolean {
 }
 
 /**
- * A browser sends no credential with a preflight, and needs one for each path that has a rule for some method. The upstream does
- * not know the gateway's own paths.
+ * A preflight is served for each path that has a rule for some method, and without a credential, since a browser sends none with it. For
+ * its own paths the gateway always responds, because the upstream does not know them.
  */
 function planPreflight(rules: PlanRules, wanted: string, target: Target): Plan {
   const { routes, unmatched } = rules
@@ -131,7 +131,7 @@ function planPreflight(rules: PlanRules, wanted: string, target: Target): Plan {
 
 /** The methods that rules name, and the wanted one if a rule for all methods serves it. */
 function methodsOf({ routes, unmatched }: PlanRules, wanted: string, { matched }: Target): readonly string[] {
-  // No rule names the method.
+  // No rule names the empty method, so only a rule for all methods matches.
   const any = routes.lookup('', matched)
   const named = any !== null && 'allow' in any ? any.allow : []
   const takesAny = unmatched !== null || (any !== null && 'rule' in any)

@@ -32,7 +32,7 @@ function whyLetIn(refused: Denial): Extract<Observation, { type: 'caller_let_in'
   return refused.code === 'unauthorized' || refused.code === 'headers_too_large' ? 'invalid' : 'unchecked'
 }
 
-/** For how many milliseconds the record waits until the store says what a request with a key cost. Then it has the requested amount. */
+/** How long the record waits for the store to say what a request with a key cost, in milliseconds. After that it has the requested amount. */
 const WAIT_MS = 2000
 
 /** The last step of every request, whether it succeeded or not. */
@@ -128,7 +128,7 @@ function beyondIn({ settlement }: Exchange, category: string | null, tokens: num
   return overTokens(of.charge, of.decision, tokens)
 }
 
-/** A credential in the target can only be in its query. */
+/** The most characters of a path in the record. The query is left out, because a credential in the target can only be there. */
 const MOST_OF_PATH = 1024
 
 function accessOf({ req, client, rules }: Exchange, { address, path }: AccessRules): Access {
@@ -143,8 +143,8 @@ function accessOf({ req, client, rules }: Exchange, { address, path }: AccessRul
 }
 
 /**
- * What was charged in a meter before the end, because a tunnel may be charged several times. What is given back is subtracted: the
- * store's amount, or else the requested one. `null` if this equals the cost that was known before.
+ * What was charged in a meter for the request itself, without what an open tunnel was charged later. What is given back is subtracted: the
+ * store's amount, or else the requested one. `null` if the result equals the cost that was known before.
  */
 function chargedIn(
   { settlement, isRefunded }: Exchange,

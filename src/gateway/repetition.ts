@@ -20,7 +20,7 @@ function keyOf({ req, res }: Pick<Exchange, 'req' | 'res'>, { repetition }: Rout
 }
 
 /**
- * Why a request with its key in two lines is refused. Of some fields Node takes the first line and an upstream may take the last, so
+ * The denial of a request that has its key in two lines. Of some fields Node takes the first line and an upstream may take the last, so
  * that one key here would be several there. `null` if there is at most one key, or the route looks for none.
  */
 export function severalKeys(exchange: Exchange, { repetition }: Route): Denial | null {
@@ -67,7 +67,7 @@ export function onceOf(exchange: Exchange, route: Route): Once | null {
 /** How long a question with a key counts as the same, in milliseconds, and how often it may be repeated. */
 const [ASKED_MS, ASKED_AGAIN] = [3_600_000, 100]
 
-/** A service that repeats its question settles once. The key includes the request, so that another one is not a repetition. */
+/** A service that repeats its question settles once. The key includes the request, so that a question about another one is no repetition. */
 function onceGiven(exchange: Exchange, { charges, body }: Given, key: string): Once | null {
   const { req, caller, target } = exchange
   if (caller === null || target === null) return null

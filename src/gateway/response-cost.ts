@@ -34,8 +34,8 @@ export interface Asked {
   /** Whether the response gets `X-Tollgate-Charged`. */
   readonly hasField: boolean
   /**
-   * The fields of the quota, by how much more the request costs than its reserve. The cost is that in the response's head. For several
-   * meters the further ones follow.
+   * Makes the fields of the quota. `beyond` is how much more the request costs than its reserve, as far as it is known when the head of the
+   * response is sent. `others` are the same amounts for the further meters.
    */
   readonly quota: (beyond: number, others?: readonly number[]) => readonly string[]
 }
@@ -70,7 +70,7 @@ interface BodyReader {
  * | State    | What it means                              | Next                                                             |
  * |----------|--------------------------------------------|------------------------------------------------------------------|
  * | waiting  | no head yet                                | `onHead`: known by status or field, unread, or reading           |
- * | reading  | a body is read                             | `onBody`: known too early or unread · `onEnd`: known or decoding |
+ * | reading  | a body is read                             | `onBody`: known before the end · `onEnd`: known or decoding      |
  * | decoding | the body is here, and its coding is undone | `cost` waits for it: known                                       |
  * | known    | the cost is known, if only as the reserve  |                                                                  |
  */

@@ -31,14 +31,14 @@ import type { Route, Rules } from './snapshot.ts'
  * | `unpriced` | nobody can tell the cost, and shadow lets it through      | `shadowed`                                   |
  * | `exempted` | nothing is charged to the caller                          | `exempt`                                     |
  *
- * The ledger reports a correction that never reaches the store as lost. A charge of an open tunnel that nobody decides does not count, and
- * is tried again.
+ * If a correction never reaches the store, the ledger reports it as lost. If nobody decides on the charge of an open tunnel, nothing is
+ * reported, and the charge is tried again.
  */
 
 /** The result of asking the quota for tokens. */
 export type Settlement = Settled & { readonly kind: 'charged' | 'repeated' | 'refused' | 'shadowed' }
 
-/** A charge that may be corrected. A repetition may be too, since its charge stays while any request with the key has used it. */
+/** A charge that may be corrected. A repetition corrects the charge that it repeats, which all requests with the key use together. */
 export type Paid = Settled & { readonly kind: 'charged' | 'repeated'; readonly decision: Decision }
 
 /** Who pays how much, under which configuration. */
@@ -82,7 +82,7 @@ export function ask(charging: Charging, order: Order, settling: Settling): void 
   charging.ledger.decide(charge, new Question(charging, order, charge, settling))
 }
 
-/** The same as a promise. */
+/** Does the same as `ask`, and returns the result as a promise. */
 export function settle(charging: Charging, order: Order): Promise<Settlement | Denial> {
   return new Promise((settled, failed) => ask(charging, order, { settled, failed }))
 }

@@ -102,7 +102,7 @@ export interface CallerRules extends CallerResolver {
 export interface CredentialPlaces {
   /** Fields that may contain a credential, in lower case, even if they are forwarded. */
   readonly fields: readonly string[]
-  /** Folded like `foldedParameter` does. */
+  /** The names of parameters, as `foldedParameter` makes them. */
   readonly parameters: readonly string[]
   readonly subprotocols: ReadonlySet<string>
 }
@@ -168,7 +168,7 @@ export interface Rules {
   readonly unchunk: number
   /** Which requests have a span; `null` without telemetry. */
   readonly sample: Sample | null
-  /** `null` for neither. */
+  /** What the record of a request says about its origin and target; `null` for neither. */
   readonly access: AccessRules | null
   /** How much of each resource one address, one user and all together may hold. */
   readonly shares: ShareRules

@@ -43,15 +43,18 @@ function kindOf(res: Exchange['res']): 'tunnels' | 'requests' {
   return res === null ? 'tunnels' : 'requests'
 }
 
-/** In bytes of target, cookies, credential, and `TEXT_BYTES` for each name and value. Usual heads are shorter. Many fields make a long head by themselves. */
+/**
+ * A head is long above so many bytes: those of the target, the cookies and the credential, and `TEXT_BYTES` for each name and value. Usual
+ * heads are shorter. Many fields make a long head by themselves.
+ */
 const LONG_HEAD = 2048
-/** How many of these bytes count as a tenth of a millisecond: 1000 heads of 8 KiB at once, and then 250 a second. */
+/** How many of these bytes count as a tenth of a millisecond. An address may so have 1000 heads of 8 KiB at once, and then 250 a second. */
 const BYTES_A_TENTH = 4096
 
 /**
- * Looking at a long head takes time. If an address had many looked at in vain, its next ones are refused unseen, unless a credential was
- * accepted on their connection.
- * @returns what has to learn whether it was in vain; `null` for a short head
+ * Looking at a long head takes time. If many long heads of an address were looked at in vain, its next long heads are denied unseen, unless
+ * a credential of the client was accepted before.
+ * @returns an object whose `end` must be called when it is known whether looking was in vain; `null` for a head that costs nothing
  */
 export function takeHead({ context, req, client, holder }: Exchange): WeighedHead | Stop | null {
   const { url = '', headers, rawHeaders } = req
@@ -95,7 +98,7 @@ export function ownResponse(exchange: Exchange, plan: Exclude<Plan, { kind: 'rou
   }
 }
 
-/** The response of the last one in a chain (RFC 9110 section 9.3.7). */
+/** The response to OPTIONS of the last server in a chain (RFC 9110 section 9.3.7). */
 const OPTIONS = answered({ status: 204, headers: ['Allow', USUAL_METHODS], body: '' })
 
 /** Responds whether a page may send the request that it wants to send. */
@@ -143,7 +146,7 @@ async function status(exchange: Exchange): Promise<Stop> {
   }
 }
 
-/** `GET /me/usage` identifies its caller and is never charged. A client that reads it slowly holds no place meanwhile. */
+/** `GET /me/usage` identifies its caller and is never charged. A client that reads the response slowly holds no place meanwhile. */
 async function usage(exchange: Exchange, { query }: Target): Promise<Stop> {
   const { rules, holder, req } = exchange
   const caller = await callerOf(exchange, rules.callers.anonymousStatus)
@@ -162,7 +165,7 @@ async function usage(exchange: Exchange, { query }: Target): Promise<Stop> {
   }
 }
 
-/** Identifies the caller, except on a public route. From now on what the request holds counts for its user or certainly for a stranger. */
+/** Identifies the caller, except on a public route. After that, all that the request holds counts for its user, or else for a stranger. */
 export function identify(
   exchange: Exchange,
   { tariff, anonymous }: Route,
@@ -173,7 +176,7 @@ export function identify(
   return said === null ? callerOf(exchange, anonymous) : takeCaller(exchange, said, anonymous)
 }
 
-/** Identifies the caller by the credential. For a remembered one, as nearly always, this returns at once. */
+/** Identifies the caller by the credential. A remembered credential, which is the usual case, gives a result at once and no promise. */
 function callerOf(exchange: Exchange, anonymous: boolean): Caller | Stop | Promise<Caller | Stop> {
   const resolved = resolve(exchange)
   return resolved instanceof Promise
@@ -220,7 +223,7 @@ function resolve(exchange: Exchange) {
   return exchange.rules.callers.resolve(exchange, () => placesOf(exchange, exchange.context.failedChecks))
 }
 
-/** Identifies the caller by the credential, or by the address if such callers are allowed or nobody is refused for it. */
+/** Identifies the caller by the credential, or else by the address, as `callerByAddress` allows it. */
 function noteCaller(exchange: Exchange, found: Caller | Denial, anonymous: boolean): Caller | Stop {
   const caller = isDenial(found) ? callerByAddress(exchange.rules, exchange, found, anonymous) : found
   if (isDenial(caller)) return denied(caller)
@@ -411,8 +414,8 @@ function leftEarly(error: unknown): Stop {
 }
 
 /**
- * Takes a place among the connections to the upstream before anything is charged. A tunnel does not need one. An address or
- * user that holds its share waits for its own requests only.
+ * Takes a place among the connections to the upstream before anything is charged. A tunnel does not need one. If an address or
+ * user holds its whole share already, the request waits for another request of its own to end, for `queueTimeoutMs` at most.
  */
 export function takeUpstreamPlace({ req, res, rules, holder }: Exchange): Stop | null | Promise<Stop | null> {
   if (res === null) return null

@@ -32,8 +32,8 @@ export function beginTrace(
 }
 
 /**
- * By the last 56 bits, like OpenTelemetry, so that everybody who samples by the id takes the same traces. @param id of 16
- * digits
+ * Whether an id is in a share of all ids. The last 56 bits decide, as in OpenTelemetry, so that everybody who samples by the id takes the
+ * same traces. @param id of 16 hexadecimal digits
  */
 function isInShare(id: string, share: number): boolean {
   return share > 0 && Number.parseInt(id.slice(2), 16) >= (1 - share) * 2 ** 56

@@ -39,7 +39,10 @@ interface Leased extends Asking {
 
 /** A tunnel lasts only as long as what admitted it: its credential, its user's limits, its age and its cost. */
 export interface Leases {
-  /** @returns ends the tunnel: `signal` is aborted with a sentence of `LEASE_ENDS` when it may not go on. Call `close` when it has ended */
+  /**
+   * @returns a `signal` that is aborted with a sentence of `LEASE_ENDS` when the tunnel may not go on. Call `close` when the tunnel has
+   * ended
+   */
   open(exchange: Leased): { readonly signal: AbortSignal; close(): void }
 }
 
@@ -73,7 +76,7 @@ interface Lease {
   heardAt: number
 }
 
-/** The part of the 2 s for a revocation that remains, because an access key may be known and remembered for 1.45 s. */
+/** How often tunnels are looked at, in milliseconds. A revocation ends a tunnel within 2 s, of which an access key may be remembered 1.45 s. */
 const EVERY_MS = 400
 /** How often a provider is asked about a tunnel's credential. A thousand tunnels would otherwise ask 2,500 times a second. */
 const ASK_MS = 1_500
@@ -192,7 +195,7 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
     if (caller.kind === 'address') return addressNow(lease, found, caller)
     if (found.code !== 'unauthorized') return caller
     if (!now.callers.shadow) return null
-    // From now on it is treated as a request would be.
+    // From now on the tunnel is treated as a new request would be.
     lease.letIn = found
     return addressNow(lease, found, null)
   }
@@ -205,7 +208,7 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
     return before === null || found.user === before.user ? found : null
   }
 
-  /** By the rule in force. If there is none any more, that of the handshake stays. */
+  /** Whether the rule in force needs no credential. If no rule matches any more, the last result stays. */
   function isAnonymous(lease: Lease, now: Rules): boolean {
     if (lease.seen === now) return lease.isAnonymous
     lease.seen = now
@@ -231,7 +234,7 @@ function chargedCategories({ cost, others = [] }: Leased, { category }: RouteTar
   return cost > 0 ? [category, ...further] : further
 }
 
-/** Charges what the tunnel costs again, if its rule says so. If the store does not decide, it is asked the next time. */
+/** Charges what the tunnel costs again when its rule says so. If the store does not decide, it is asked again at the next look. */
 async function chargeIfDue(
   options: LeaseOptions,
   lease: Lease,
