@@ -8,7 +8,7 @@ interface Parser {
   [ON_COMPLETE]: (() => void) | null
 }
 
-/** So many pieces of a body in one turn are many: 64 KiB of chunks of one byte hold up all other connections. */
+/** This many pieces of a body in one turn of the event loop are too many. 64 KiB of chunks of one byte hold up all other connections. */
 export const MANY = 1000
 
 /** The present turn of the event loop, counted only while somebody asks. */
@@ -30,7 +30,7 @@ function currentTurn(): number {
 export class BodyPieces {
   #count = 0
   #turn = -1
-  /** Called once a turn when there are many pieces: whether the body ends here for all readers. Default no function. */
+  /** Called once in a turn that brings `MANY` pieces. It returns whether the body ends here for all readers. Default no function. */
   endsAtMany: (() => boolean) | null = null
 
   /** @returns how many pieces came in this turn */
@@ -78,8 +78,8 @@ export function bodyPiecesOf(socket: Socket): BodyPieces | null {
 }
 
 /**
- * Hides the rest of the body and its end from everybody. When the connection is closed, Node gives the parser to another one, so the
- * methods are put back just before.
+ * Hides the rest of the body and its end from everybody. When the connection is closed, Node gives the parser to another connection, so
+ * the methods are put back just before.
  */
 function endBody(parser: Parser & { readonly socket: Socket }): void {
   const { [ON_BODY]: onBody, [ON_COMPLETE]: onComplete } = parser

@@ -3,11 +3,11 @@ import type { Socket } from 'node:net'
 type Done = (error?: Error | null) => void
 
 /**
- * Keeps a socket open although its other end accepts no more, so that the bytes it has sent are read.
+ * Keeps a socket open although its other end accepts no more, so that the bytes that the other end has sent are read.
  *
- * Node destroys a socket whose write fails (26.10), with all bytes that the kernel has received and nobody has read: the response of
- * a server that refuses an upload and closes. Methods on the socket itself hide those that write, and report success instead. Reading
- * then brings the end of the connection, or its error.
+ * Node destroys a socket whose write fails (26.10), with all bytes that the kernel has received and nobody has read, for example the
+ * response of a server that refuses an upload and closes. Methods on the socket itself hide those that write, and report success instead.
+ * Reading then brings the end of the connection, or its error.
  *
  * @param onFailed called with the first error, within the write
  */

@@ -6,9 +6,9 @@ import { startReads, stopReads } from './read-stops.ts'
 
 /** How long the connections of an address with a flood rest, in milliseconds, varied so that not all return at once. */
 const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
-/** For so many milliseconds after a flood an address is read after the others. */
+/** For at most this many milliseconds after a flood an address is read after the others. */
 const LATELY_MS = 60_000
-/** So many addresses with a flood in that time are many. */
+/** If this many addresses have had a flood in that time, floods come from many. */
 const MANY = 8
 
 export interface FloodRules {
@@ -22,19 +22,19 @@ export interface FloodRules {
  * Lets connections rest after a flood: bytes that take far longer to process than to send, and for which no request can be refused.
  *
  * The bytes of one read are processed in any case, which takes up to 33 ms. So the other connections of the address rest. Those of other
- * strangers wait for the next turn, because theirs would follow in the same one. So each turn has one flood, and users are served in
- * between. In that turn addresses without a recent flood are read first. Otherwise they would wait for 400 others that take turns with
- * their floods. A connection with an accepted credential rests only for floods of its own.
+ * strangers wait for the next turn, because their floods would follow in the same turn. So each turn has one flood, and users are served
+ * in between. In the next turn addresses without a recent flood are read first. Otherwise they would wait for hundreds of others whose
+ * floods follow each other. A connection with an accepted credential rests only for floods of its own.
  */
 export class FloodRests {
   readonly #rules: FloodRules
   readonly #open = new Map<Socket, Connection>()
   /** The households whose connections rest. */
   readonly #resting = new Set<string>()
-  /** The households that have had a flood in the last minute. */
+  /** The households that have had a flood lately. All are forgotten a minute after the first of them was added. */
   readonly #lately = new Set<string>()
 
-  /** @param server whose connections these are. By TLS each one counts as that of a stranger that waits after its handshake */
+  /** @param isByTls whether the server's connections are by TLS. Each of them then waits for other floods only after its handshake */
   constructor(server: Server, rules: FloodRules, isByTls: boolean) {
     this.#rules = rules
     server.on('connection', (raw: Socket) => {
@@ -65,7 +65,7 @@ export class FloodRests {
     this.#resting.add(household)
     if (this.#lately.size === 0) setTimeout(() => this.#lately.clear(), LATELY_MS).unref()
     this.#lately.add(household)
-    // The rest ends when the last of them reads again. Otherwise each new flood would prolong it without end.
+    // The rest of the household ends when its last connection reads again. A new flood meanwhile does not prolong it, as floods may go on.
     setTimeout(() => this.#resting.delete(household), LONGEST_MS).unref()
     this.#holdOthers(flooding)
   }

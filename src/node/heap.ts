@@ -1,6 +1,6 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 
-/** How far the old heap may grow beyond its size after its last collection, in percent of that size: to twice of it. */
+/** How far the old heap may grow beyond its size after its last collection, in percent of that size. With 100 it may double. */
 const GROWTH_PERCENT = 100
 /** Bytes that V8 must be allowed to use: a container of 512 MB allows 355 MB, and one of 256 MB is too small. */
 const ROOM = 300 * 1024 * 1024

@@ -44,7 +44,7 @@ function attempt(step: () => unknown): void {
   } catch {}
 }
 
-/** Functions that Node's types do not name. */
+/** Properties that Node's types do not name. */
 type Unnamed = Readonly<Record<string | number, unknown>>
 
 interface Inside extends Unnamed {

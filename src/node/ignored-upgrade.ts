@@ -17,13 +17,13 @@ interface Parser {
 
 /** Requests whose upgrade was ignored, by the parser that reads them or has just read them. */
 const ignored = new WeakMap<Parser, IncomingMessage | null>()
-/** Parsers serve one connection after another, and keep their own `execute`. */
+/** The `execute` that each parser had from Node. Parsers serve one connection after another, and keep the method that replaces it. */
 const executes = new WeakMap<Parser, Parser['execute']>()
 const followed = new WeakSet<Socket>()
 
 /**
- * Prepares the parser of a new connection for `readBehindUpgrade`, in case its stream hands over the bytes. Within the call that
- * would be too late.
+ * Prepares the parser of a new connection for `readBehindUpgrade`, in case its stream hands over the bytes by `execute`. While that
+ * call runs it would be too late to replace the method.
  */
 export function prepareParser(socket: Socket): void {
   const { parser } = socket as unknown as { parser?: Parser | null }
@@ -40,7 +40,9 @@ export function prepareParser(socket: Socket): void {
  * valid head the parser also reports no error, so the body or head would be waited for in vain. So the rest of the read goes to the parser
  * again, and a stop anywhere else is reported as the error that it is.
  *
- * @param req of a connection for which `prepareParser` was called. It must be called within `shouldUpgradeCallback`
+ * Must be called within `shouldUpgradeCallback`.
+ *
+ * @param req of a connection for which `prepareParser` was called
  */
 export function readBehindUpgrade(req: IncomingMessage): void {
   const { socket } = req

@@ -1,6 +1,6 @@
 /**
- * Every entry imports this first: SIGUSR1 opens the inspector of Node, and whoever reaches its port on the loopback runs code
- * in the process and reads its secrets. A listener replaces that.
+ * Every entry imports this first, because by default SIGUSR1 opens the inspector of Node. Anybody who reaches its port on the loopback
+ * can then run code in the process and read its secrets. A listener for the signal replaces the default.
  */
 process.on('SIGUSR1', () => {
   const msg = 'SIGUSR1 is ignored: it would open the inspector of Node, which nothing here needs'

@@ -4,7 +4,7 @@ import { startReads, stopReads } from './read-stops.ts'
 
 /** Bytes that a connection brings before it waits for a turn. With 16 KiB, a quarter of one read, large uploads cost a quarter more CPU. */
 const LONG = 256 * 1024
-/** The same for a new connection, so that a client gains nothing by opening connections again and again. */
+/** Bytes that a new connection brings before its first turn, so that a client gains nothing by opening connections again and again. */
 const FIRST = 16 * 1024
 /** After so many bytes the number of their pieces is checked. */
 const LOOK = 16 * 1024
@@ -31,8 +31,8 @@ interface Timed extends Socket {
  * Lets a connection with many bytes wait for a turn before it is read on. The bytes may be a body, also one that nobody reads, line ends
  * without a request, or data of a tunnel.
  *
- * libuv reads a connection up to 32 times in a turn, 64 KiB at a time (26.10). So 400 connections with refused, endless bodies kept each of
- * fifty users waiting for more than 4 s.
+ * libuv reads a connection up to 32 times in a turn, 64 KiB at a time (26.10). Without this, a few hundred connections with refused, endless
+ * bodies would keep every user waiting for seconds.
  *
  * Node's parser reads the native socket itself. For each read, after it, and for each write, `_unrefTimer` of the socket is called, as in
  * `short-records.ts`. A method on the socket itself hides it.

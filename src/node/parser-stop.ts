@@ -18,9 +18,9 @@ interface Parsed {
  * Stops Node's parser at the next head of a connection. The bytes after it are read and dropped.
  *
  * One read of 64 KiB has room for 1900 requests. The parser processes all of them, each with two objects and its events, even when the
- * connection is destroyed, and no `pause` stops it. A value that a method on the parser itself returns does (26.10, `lib/_http_common.js`,
- * `parserOnHeadersComplete`). Each later read is a `clientError` of the code `HPE_PAUSED`. After a CONNECT and an upgrade it is not,
- * because Node would otherwise release the connection.
+ * connection is destroyed, and no `pause` stops it. The value that its method `onIncoming` returns does stop it (26.10,
+ * `lib/_http_common.js`, `parserOnHeadersComplete`). Each later read is a `clientError` of the code `HPE_PAUSED`. A CONNECT or an upgrade
+ * is not treated as one, because Node would otherwise release the connection.
  */
 export function stopAtNextHead(socket: Socket): void {
   const { parser } = socket as unknown as Parsed

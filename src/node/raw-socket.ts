@@ -9,8 +9,8 @@ export function rawSocketOf(socket: Socket): Socket {
 }
 
 /**
- * Whether a handshake of TLS failed because the client speaks plain HTTP. Such a client can be told by the connection below, which is
- * open until the listener of the error has returned (26.10, OpenSSL 3.5). OpenSSL knows the most common methods.
+ * Whether a handshake of TLS failed because the client speaks plain HTTP. Such a client can get a response on the connection below, which
+ * is open until the listener of the error has returned (26.10, OpenSSL 3.5). OpenSSL recognises only the most common methods.
  */
 export function isPlainHttp({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ERR_SSL_HTTP_REQUEST' || code === 'ERR_SSL_HTTPS_PROXY_REQUEST'

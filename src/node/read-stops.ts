@@ -15,14 +15,14 @@ interface Handled extends Socket {
 
 /** The reasons why a connection is not read, by the connection below TLS. */
 const stopsOf = new WeakMap<Socket, Set<string>>()
-/** Handles that check before they start to read. */
+/** Handles whose `readStart` first looks for reasons not to read. */
 const guarded = new WeakSet<Handle>()
 
 /**
  * Stops reading a connection at once. libuv, which would read it up to 32 times in a turn, asks before each read (26.10).
  *
  * The stream notices nothing. If the stream is paused and resumed meanwhile, as Node does around each body that is read slowly, reading
- * does not start: a method on the handle itself hides `readStart`, and `reading` says what the stream wants.
+ * does not start, because a method on the handle itself hides `readStart`. The handle's `reading` still says what the stream wants.
  *
  * @param socket the connection, or the one within TLS after its handshake
  * @param why names the reason. The connection is read on when its last reason has gone

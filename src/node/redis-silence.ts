@@ -14,7 +14,7 @@ interface Inside {
 }
 
 /**
- * Ends a connection of a client of ioredis that takes commands and brings nothing for this many milliseconds.
+ * Ends a connection of a client of ioredis on which a command waits for its reply and nothing comes for `ms` milliseconds.
  *
  * ioredis's own `socketTimeout` (6.0) sets and clears a timer, adds a listener and resumes the stream for each command. Here one timer
  * checks whether anything has come since, and each connection has one listener. A byte that has already come is read first.

@@ -13,10 +13,10 @@ const WHY = 'short pieces'
  * Lets the client of a tunnel rest after many short pieces in one turn of the event loop. One read by TLS brings up to 2800 records of one
  * byte, each a Buffer and a write: ten connections would take 400 ms of each turn from all others (26.10).
  *
- * A paused stream still reads up to 64 KiB, each byte a piece. So the handle is stopped, too. It starts again when all pieces are through,
- * because one read brings more than a turn may.
+ * A paused stream still reads up to 64 KiB, each byte a piece. So the handle is stopped, too. It starts again a turn after the stream, and
+ * only if the pieces that waited in the stream were not too many themselves.
  *
- * @param source which is piped to `reader`
+ * @param source the client's socket, which is piped to `reader`
  */
 export function restBehindShortPieces(source: Socket, reader: Socket): void {
   let pieces = 0
@@ -29,7 +29,7 @@ export function restBehindShortPieces(source: Socket, reader: Socket): void {
 
   function goOn(): void {
     isResting = false
-    // Otherwise the pipe resumes it when the reader has room again.
+    // Without room the pipe resumes the source itself, as soon as the reader has room again.
     if (!reader.writableNeedDrain) source.resume()
     setImmediate(() => {
       if (!isResting) startReads(source, WHY)

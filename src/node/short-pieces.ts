@@ -15,8 +15,8 @@ export interface Arrived {
 /**
  * Joins short pieces of a request's body: chunks that come in one packet, and packets or TLS records of one byte.
  *
- * Node's parser makes a Buffer of each piece, which is 400 bytes for a piece of one byte. It holds up to 64 KiB of them for a request that
- * waits for its keys, its charge, a connection or a slow upstream: 27 MB (26.10).
+ * Node's parser makes a Buffer of each piece, which is 400 bytes for a piece of one byte. A request that waits for its keys, its charge, a
+ * connection or a slow upstream holds up to 64 KiB of such pieces, which then take 27 MB (26.10).
  *
  * The parser hands pieces over by `push`, and reads on if that returns true (26.10, `lib/_http_common.js`, `parserOnBody`). A method on the
  * request itself hides it.

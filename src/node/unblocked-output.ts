@@ -29,6 +29,6 @@ function neverBlock(fd: number): void {
     // Nothing is written by it: Node sets O_NONBLOCK on the descriptor of a new socket (26.10, libuv, `uv_pipe_open`).
     new Socket({ fd, readable: false, writable: true }).on('error', () => {}).unref()
   } catch {
-    // This is a file, at which nobody waits for a reader.
+    // This is a file, on which a write never waits for a reader.
   }
 }

@@ -12,7 +12,7 @@ interface StatusLine {
   readonly phrase?: string | null
 }
 
-/** With a Node that keeps its head elsewhere responses are sent the usual way. */
+/** Whether Node's response keeps its head there. If it does not, all responses are sent the usual way. */
 const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessage)
 
 /**
@@ -23,7 +23,7 @@ const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessa
  * bytes are the same, which a test verifies. Any unusual case goes Node's way (read in Node 26.10).
  *
  * @param phrase by default, and for `null`, the usual one of the status; checked as headers are
- * @param headers raw; with a Content-Length, without Transfer-Encoding and, but for a 426, Connection; checked by whoever read or made them
+ * @param headers raw and already checked; with a Content-Length, without Transfer-Encoding and, but for a 426, without Connection
  * @param body octets, as a text in latin1; at least one
  */
 export function sendWhole(res: ServerResponse, line: StatusLine, headers: readonly string[], body: string): void {
@@ -33,7 +33,7 @@ export function sendWhole(res: ServerResponse, line: StatusLine, headers: readon
 }
 
 /**
- * Sends the same from finished lines, each with its line end before it, and without a Date.
+ * Sends a whole response like `sendWhole`, from finished field lines. Each has its line end before it, and there is no Date among them.
  * @returns `false` for an unusual case: then nothing is sent
  */
 export function sendLines(res: ServerResponse, status: number, lines: string, body: string): boolean {
@@ -75,7 +75,7 @@ function usualLine(status: number): string {
 
 let [second, date] = [0, '']
 
-/** The line of RFC 9110, section 5.6.7; made once a second. */
+/** The Date in the form of RFC 9110, section 5.6.7. The line is made at most once a second. */
 function dateLine(): string {
   const now = Math.floor(Date.now() / 1000)
   if (now !== second) {

@@ -4,7 +4,7 @@ interface Handle {
   close(): void
 }
 
-/** The worker that a connection was handed to last. One that a closing worker gave back has another by then. */
+/** The worker to which a connection was handed last. If a closing worker gave the connection back, that is another worker by then. */
 const holders = new WeakMap<Handle, ChildProcess>()
 
 const LOOK_MS = 10
