@@ -19,7 +19,7 @@ export function folderAssets(folder: string): Assets {
     async read(path) {
       files ??= readAssets(folder)
       const known = await files
-      // Not built yet, so the next request looks again.
+      // The dashboard is not built yet, so the next request looks again.
       if (known.size === 0) files = null
       return known.get(path) ?? null
     },
@@ -45,7 +45,7 @@ export interface PageRequest {
   readonly headers: IncomingHttpHeaders
 }
 
-/** A file of the dashboard, its page for a path that is one of the page's own, or `null`. */
+/** The response with a file of the dashboard, or with its page for a path that only the page knows. `null` for any other path. */
 export async function pageResponse(assets: Assets | null, request: PageRequest): Promise<AdminResponse | null> {
   const { path, headers } = request
   const acceptsHtml = headers.accept?.includes('text/html') === true
@@ -69,7 +69,7 @@ export async function pageResponse(assets: Assets | null, request: PageRequest):
   }
 }
 
-/** Paths whose page programs get too. A program that tries the link of an access key gets only the page, and uses nothing up. */
+/** Paths at which clients get the page even if they do not accept HTML. A program that follows the link of an access key thus leaves it unused. */
 const PAGES: ReadonlySet<string> = new Set(['/', '/handover'])
 
 /** A path that only the dashboard knows, such as `/users/alice`. It is neither a file nor a path of this listener. */

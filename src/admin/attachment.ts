@@ -1,4 +1,4 @@
-/** A longer name helps nobody, and systems accept at most 255 bytes. */
+/** The most characters of a name, without its ending. Systems accept at most 255 bytes, and a character can have four. */
 const MOST = 60
 
 /**

@@ -1,8 +1,8 @@
 import type { AuditEntry, ControlStore } from '../control/control-store.ts'
 
 /**
- * All that the audit keeps, the newest first.
- * @param before only those below this number. Default all @param step entries that are read at once
+ * All entries that the audit keeps, the newest first.
+ * @param before only entries with a lower number. Default all @param step how many entries are read at once
  * @throws StoreError
  */
 export async function* auditEntries(

@@ -66,7 +66,7 @@ function passing({ who, what, about, to = Number.POSITIVE_INFINITY }: AuditFilte
     (subject === undefined || namesIn(entry).some((each) => has(each, subject)))
 }
 
-/** The names that a change is about: with the owner of a grant, user and name of an access key, and users in the sample of a file. */
+/** The names that a change is about. A grant has its owner too, an access key its user and name, and a file the users that the audit lists. */
 function namesIn({ what, subject, to }: AuditEntry): string[] {
   if (what === 'overrides') return isObject(to) && isObject(to.overrides) ? Object.keys(to.overrides) : []
   if (what === 'tokens_imported') return usersIn(to)

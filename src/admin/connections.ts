@@ -15,15 +15,15 @@ const MAX_PIPELINED = 8
 
 /** Bounds what clients hold of a server. */
 export interface Connections {
-  /** Whether a request's connection is a late one. It is served only if it is urgent, and is the last of its connection. */
+  /** Whether a request's connection is a late one. Such a request is served only if it is urgent, and is the last of its connection. */
   isLate(request: IncomingMessage): boolean
 }
 
 /**
- * Bounds what clients may hold of a server that already has its listener for requests. If there is no room, a new
- * connection replaces an idle one: one of its own address if that has its share, or else one of the address with most
- * connections. If no connection is idle, the new one is late. It then takes one of the places for late ones, perhaps
- * that of an idle late one.
+ * Bounds what clients may hold of a server that already has its listener for requests. If there is no room, a new connection replaces an
+ * idle one: one of its own address if that address has its share already, or else one of the address with most connections. If no such
+ * connection is idle, the new one is late, and takes one of the places for late ones. If these are full too, it replaces an idle late one or
+ * is closed.
  */
 export function boundConnections(server: Server): Connections {
   const bounds = new ConnectionBounds()
@@ -35,7 +35,7 @@ export function boundConnections(server: Server): Connections {
   return bounds
 }
 
-/** A connection from its first byte on, even before a head or a TLS handshake. */
+/** A connection from the moment at which it is accepted, even before a TLS handshake or a head. */
 class Connection implements MayIdle {
   readonly socket: Socket
   readonly isLate: boolean

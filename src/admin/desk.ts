@@ -55,7 +55,7 @@ export interface DeskOptions {
   readonly adaptive: () => Adaptive
   /** Who may use the part of the global limits for known users. Default nobody. */
   readonly knownUsers?: KnownToDesk
-  /** Whether requests are decided without the store, even if it can still be read, as a replica or with a full disk. */
+  /** Whether requests are decided without the store. The store may still be readable, for example if its disk is full. */
   readonly lacksStore: () => boolean
   /** Is called for each change that was made, and for errors that should never happen. */
   readonly observe?: Observer
@@ -80,7 +80,7 @@ type Responding = (entry?: AuditEntry) => AdminResponse | Promise<AdminResponse>
 /** The store failed during a change, which may have been made. */
 export class OutcomeUnknown extends Error {}
 
-/** How often a change is tried again if others make theirs at the same time. */
+/** How often a change is tried in all, if others make theirs at the same time. */
 const TRIES = 20
 
 /** The part that all routes share: the view of everything in force, and the way to make a change. */
@@ -91,7 +91,7 @@ export class Desk {
   readonly adaptive: DeskOptions['adaptive']
   readonly knownUsers: KnownToDesk
   readonly lacksStore: DeskOptions['lacksStore']
-  /** For everything that looks through all users, because two at once would take twice as many turns from requests. */
+  /** For previews and the list of plans, which look through all users: two at once would take twice as many turns from requests. */
   readonly inTurn = oneAtATime()
   readonly #observe: Observer
 
@@ -107,7 +107,7 @@ export class Desk {
 
   /**
    * Everything in force now, including every earlier change.
-   * @param user whose limits are needed, so that it is known whether the user may use the reserve
+   * @param user whose limits are needed. The store is then asked whether this user may use the reserve
    * @throws StoreError
    */
   async view(user?: string): Promise<View> {
@@ -133,7 +133,7 @@ export class Desk {
     return payer
   }
 
-  /** Asks the store which of these users may use the reserve, if there is one and this is not known yet. Never rejects. */
+  /** Asks the store which of these users may use the reserve, unless there is no reserve or the process knows it already. Never rejects. */
   async learn(users: readonly string[]): Promise<void> {
     if (this.setup().quota.reserve === undefined) return
     await Promise.all(users.map((user) => this.knownUsers.lookUp(user)))
@@ -179,7 +179,7 @@ export class Desk {
    * Makes a change of something without a version. An access key that was revoked or forgotten meanwhile is not
    * replaced.
    * @param response does what else belongs to the change
-   * @param refused is called if the store did not make it. Default: what was to be changed has ended meanwhile
+   * @param refused is called if the store did not make the change. By default the response says that somebody has ended its subject
    */
   async record(
     call: Call,

@@ -7,7 +7,7 @@ import { CLOCKS_APART_MS } from './session-cookie.ts'
 export class EndedSessions {
   readonly #store: SessionStore
   readonly #now: () => number
-  /** The known ones, with the time at which each would have ended, for when the store does not respond. */
+  /** Sessions that are known to be signed out, with the time at which each would have ended by itself. They are refused even without the store. */
   readonly #known = new Map<string, number>()
 
   constructor(store: SessionStore, now: () => number) {
@@ -15,7 +15,7 @@ export class EndedSessions {
     this.#now = now
   }
 
-  /** Ends a session everywhere. @throws StoreError and then the session has ended only here */
+  /** Ends a session everywhere. @throws StoreError if the session has ended at this gateway only */
   async end({ session, expiresAt }: Identity): Promise<void> {
     if (session === undefined || expiresAt === null) return
     this.#note(session, expiresAt)
@@ -23,7 +23,7 @@ export class EndedSessions {
     await this.#store.endSession(session, expiresAt - this.#now() + CLOCKS_APART_MS)
   }
 
-  /** While the store is out, administrators need the page most, so a session is accepted then unless it is known to have ended. */
+  /** Whether a session was signed out. Without the store only known ends count, because administrators need the page most during an outage. */
   async has({ session, expiresAt }: Identity): Promise<boolean> {
     if (session === undefined || expiresAt === null) return false
     if (this.#known.has(session)) return true

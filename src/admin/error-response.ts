@@ -60,7 +60,7 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
   else respondRaw(socket, connectionResponse(error.code))
 }
 
-/** How long the client may take to read this, in milliseconds, because nobody notices any more when it leaves. */
+/** How long a client without TLS may take to read the response, in milliseconds. The server does not notice when such a client leaves. */
 const LINGER_MS = 1000
 
 function refusePlain(socket: Socket): void {

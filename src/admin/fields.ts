@@ -4,7 +4,7 @@ import { didYouMean } from '../lib/suggest.ts'
 import { spanMs, timeOf } from '../usage/usage-query.ts'
 import type { FieldProblem } from './http.ts'
 
-/** A body has room for thousands of unknown fields, and describing one compares it with every known field. */
+/** The most problems that are described. A body has room for thousands of unknown fields, and each is compared with every known field. */
 const MAX_DESCRIBED = 20
 
 /** The result of a schema for a value from outside, or one problem for each wrong field. */
@@ -37,28 +37,28 @@ function describe(fault: Fault, known: readonly string[]): FieldProblem {
   return { path: fault.path.join('.'), msg: fault.message }
 }
 
-/** Also works for a body that may be left out. */
+/** The names of an object's fields, even if its schema is optional or nullable. */
 function fieldsOf(schema: z.core.$ZodType): string[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return fieldsOf(schema.unwrap())
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
 
-/** A text of a query. */
+/** A text of a query, which may be there only once. */
 export const once = z.string({ error: 'must be given once' })
 export const userOnce = once.refine(isUserId, { error: `must be a user id: ${USER_ID}` })
 export const organisationOnce = once.refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
 
-/** A text for which something is so. @param error what it must be */
+/** A text that passes a check. @param error what the text must be */
 export function textFor(isGood: (text: string) => boolean, error: string) {
   return z.string({ error }).refine(isGood, { error })
 }
 
-/** The same with so many characters at most. */
+/** A text of a query with at most `max` characters. */
 export function shortText(max: number) {
   return once.max(max, { error: `must have at most ${max} characters` })
 }
 
-/** The same with one character at least. */
+/** A text of a query with at least one character. */
 export const filled = once.min(1, { error: 'must not be empty' })
 export function filledText(max: number) {
   return filled.max(max, { error: `must have at most ${max} characters` })
@@ -76,7 +76,7 @@ export function limit(max: number, usual: number) {
   return whole(1, max, `must be a whole number from 1 to ${max}`).default(usual)
 }
 
-/** A parameter that is either there or not. @param without what a list has without it */
+/** A parameter that is either `true` or left out. @param without what the list has if the parameter is left out */
 export function only(description: string, without = 'all') {
   return z
     .literal('true', { error: `must be true; leave it out for ${without}` })

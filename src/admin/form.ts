@@ -4,13 +4,13 @@ import { gzip } from 'node:zlib'
 import { isKnown, tagOf, takesGzip } from '../lib/representation.ts'
 import { type AdminResponse, JSON_TYPE } from './http.ts'
 
-/** In bytes. Below this size the head of a response weighs more than what can be saved of its body. */
+/** In characters. The head of a response weighs more than what can be saved of a shorter body. */
 export const LEAST_TAGGED = 512
 
 /**
- * The form in which a client wants a response: compressed, or a 304 without a body if If-None-Match says that it has the same bytes. A tag
- * of the route stays, because it is of a version while parts of the body, such as usage, change without one. As a strong tag it allows only
- * one form. Streams are sent unchanged. Compression runs in a thread of Node's pool, so that no request waits for it.
+ * The form in which a client wants a response: compressed, or a 304 without a body if If-None-Match has the tag of the same bytes. A response
+ * with an ETag of its route stays as it is. That ETag is a version, while parts of the body, such as usage, change without a new version. As
+ * a strong tag it also allows only one form. Streams stay as they are too. Compression runs in Node's thread pool and holds up no other request.
  */
 export async function inForm(response: AdminResponse, headers: IncomingHttpHeaders): Promise<AdminResponse> {
   const { status, contentType = JSON_TYPE, headers: own = {} } = response
@@ -31,10 +31,10 @@ interface Forms {
   gzipped: Promise<Buffer> | null
 }
 
-/** For bodies that never change, such as the API description, which is 260 KB and needs no credential. */
+/** The forms of bodies that never change, such as the API description, which is long and needs no credential. */
 const constant = new WeakMap<object, Forms>()
 
-/** `null` for a response that is sent unchanged. */
+/** The forms of a response; `null` if it is sent unchanged. */
 function formsOf(response: AdminResponse): Forms | null {
   const { body, isConstant = false } = response
   const known = isConstant ? constant.get(body as object) : undefined
@@ -46,7 +46,7 @@ function formsOf(response: AdminResponse): Forms | null {
   return forms
 }
 
-/** `null` for no body, bytes or a stream. */
+/** The text of a body; `null` for no body, bytes or a stream. */
 function textOf({ body, contentType }: AdminResponse): string | null {
   if (contentType === undefined && body !== undefined) return JSON.stringify(body)
   return typeof body === 'string' ? body : null

@@ -4,12 +4,12 @@ import { beginOf, endOf, type Limit, NOT_RUNNING, promised } from '../quota/wind
 import type { LimitsOf } from '../usage/beyond.ts'
 import { iso } from './http.ts'
 
-/** How full the own windows of a user or organisation are, and when they will be full. Pure. */
+/** How full the windows of one user or organisation are, and when they will be full. These functions are pure. */
 
 export interface Fullness {
   /** The window nearest to its limit; `null` if nothing is used and no limit is 0. */
   readonly worst: Place | null
-  /** The used part of its limit: 0 or more, infinite for a limit of 0. */
+  /** The used part of the limit of `worst`: 0 or more, infinite for a limit of 0. */
   readonly share: number
   /** The sum of tokens in the longest windows of all categories. */
   readonly tokens: number
@@ -79,7 +79,7 @@ function runOf({ limit, window }: Limit, counter: Counter, at: number): Run {
   return { limit, used: usage.used, startedAt: usage.startedAt, endsAt }
 }
 
-/** The same in the form of the API. */
+/** How full windows are, in the form of the API. */
 export function fullnessShown({ worst, tokens, forecast }: Fullness) {
   return {
     worst: worst && {

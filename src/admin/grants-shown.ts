@@ -13,12 +13,12 @@ interface Taken {
   readonly byGrant: ReadonlyMap<string, number>
 }
 
-/** Reads everything that is kept of the owner. */
+/** Walks through everything that is kept of the owner. */
 function takenIn({ at, history }: Pick<History, 'at' | 'history'>): Taken {
   return { at, byGrant: history.takenOf() }
 }
 
-/** A grant in the form of the API. @param taken from the grants of its owner */
+/** A grant in the form of the API. @param taken what was taken from all grants of its owner */
 function grantShown(id: string, grant: GivenGrant, { at, byGrant }: Taken): GrantResponse {
   const { user, organisation, category, tokens, givenAt, until, endedAt, reason } = grant
   const taken = byGrant.get(id) ?? 0
@@ -48,8 +48,8 @@ async function takenOfOwner(store: Kept, { user, organisation = '' }: GivenGrant
 }
 
 /**
- * Grants of one owner or of all, even ended ones, newest first. What is kept of an owner may be long, so each owner is read once, one after
- * the other.
+ * Grants of one owner or of all, even ended ones, newest first. The history of an owner may be long, so owners are read one after the
+ * other, and each of them once.
  * @param most how many to show @throws StoreError, or the reason of the signal
  */
 export async function grantsShown(

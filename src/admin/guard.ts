@@ -111,14 +111,14 @@ const LOOPBACK = new Set(['127.0.0.1', '::ffff:127.0.0.1', '::1'])
 const PROXY_FIELDS = new Set(['forwarded', 'via', 'x-real-ip'])
 const PROXY_PREFIXES = ['x-forwarded-', 'x-envoy-', 'l5d-']
 
-/** A browser names the origin of a page's request in one of these, except in the case of `isFromBrowser`. */
+/** A browser sends one of these fields with a page's request, except in the case that `isFromBrowser` describes. */
 function isFromPage(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-site'] !== undefined || headers.origin !== undefined || headers.referer !== undefined
 }
 
 /**
- * Without TLS browsers send Sec-Fetch-Site only for a loopback name, so an image with referrerpolicy="no-referrer"
- * shows nothing of its page. No page can keep a browser from sending these fields. A script in Node sends `*`.
+ * Without TLS browsers send Sec-Fetch-Site only for a loopback name, so the request of an image with referrerpolicy="no-referrer" shows
+ * nothing of its page. It still has Accept-Language and User-Agent. A script in Node sends `*` as Accept-Language.
  */
 function isFromBrowser(headers: IncomingHttpHeaders): boolean {
   return (
@@ -153,7 +153,7 @@ function isLines({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
   return formatOf(type) !== null
 }
 
-/** Only DELETE may come without a body, because a form cannot send it. */
+/** Only a DELETE may come without a body, because a form cannot send a DELETE. */
 function hasNoBody(method: Method, headers: IncomingHttpHeaders): boolean {
   return method === 'DELETE' && headers['content-type'] === undefined
 }

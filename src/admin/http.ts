@@ -10,7 +10,7 @@ export interface AdminResponse {
   /** The type of a body that is text or bytes. A body without it is sent as JSON. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string | string[]>>
-  /** Whether this object always has the same content, so that each form is made only once. Default no. */
+  /** Whether the body is an object that never changes, so that its text and its compressed form are made only once. Default no. */
   readonly isConstant?: true
 }
 
@@ -18,13 +18,11 @@ export interface AdminResponse {
 export interface Identity {
   readonly name: string
   readonly role: Role
-  /**
-   * When a session ends, in milliseconds since the epoch; `null` for the token itself, or if a proxy vouches for the caller.
-   */
+  /** When the session ends, in milliseconds since the epoch; `null` if the request has a token, or if a proxy vouches for the caller. */
   readonly expiresAt: number | null
-  /** Whether a browser sends it by itself for any page: as a cookie, or through a proxy that signs people in. Default no. */
+  /** Whether a browser sends the credential by itself: as a cookie, or through a proxy that signs people in. Default no. */
   readonly isAmbient?: true
-  /** The name of a session in the store. Only sessions have it. */
+  /** The name of the session in the store. Absent if the caller has no session. */
   readonly session?: string
 }
 
@@ -32,14 +30,14 @@ export interface Identity {
 export interface Call {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
-  /** Parsed JSON, unchecked. */
+  /** Parsed JSON, unchecked, or a Buffer if the path takes files of lines. `undefined` without a body. */
   readonly body: unknown
   readonly headers: Headers
   /** The address of the connection. */
   readonly address: string
-  /** `null` if the guard of the route requires nobody. */
+  /** `null` if the guard of the route lets the request pass without a credential. */
   readonly identity: Identity | null
-  /** Aborted when the client leaves before its response. */
+  /** Aborted when the client leaves before its response is complete. It is also aborted after a complete response. */
   readonly signal: AbortSignal
 }
 
@@ -50,9 +48,9 @@ export interface Route {
   /** Segments, `:name` for a parameter. */
   readonly path: string
   readonly guard: Guard
-  /** The most bytes of a body, for all methods of the path. Default `MAX_BODY` of json-body.ts. */
+  /** The most bytes of a body. The lowest value of all routes of a path holds for all its methods. Default `MAX_BODY` of json-body.ts. */
   readonly maxBody?: number
-  /** Whether the body is a file of lines (`LINE_TYPES` of line-body.ts), given as a Buffer. For all methods of the path. */
+  /** Whether a body is a file of lines (`LINE_TYPES` of line-body.ts), given as a Buffer. This holds for all methods of the path. */
   readonly takesLines?: true
   /** The description for the OpenAPI document. */
   readonly doc: Doc
@@ -68,8 +66,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
  * - `page` anybody, because nothing here is secret
  * - `login` anybody except pages of other origins
  * - `session` a caller with a token or a session, or with neither
- * - `read` an admin token of the role admin or viewer, and a lead as `permissions.ts` says
- * - `change` an admin token of role admin, and a lead as `permissions.ts` says; with a session only from our own page
+ * - `read` a caller of the role admin or viewer, and a lead as `permissions.ts` says
+ * - `change` a caller of the role admin, and a lead as `permissions.ts` says; without an admin token only from our own page
  */
 export type Guard = 'open' | 'machine' | 'page' | 'login' | 'session' | 'read' | 'change'
 
@@ -84,7 +82,7 @@ export interface Doc {
   readonly ifMatch?: true
   /** Whether the route reads Idempotency-Key. */
   readonly idempotencyKey?: true
-  /** Whether the ETag of a 200 is a version for If-Match. By default it comes from the bytes of a GET (form.ts). */
+  /** Whether the ETag of a 200 is a version for If-Match. By default the ETag of a GET is made from the bytes of its response (form.ts). */
   readonly hasVersion?: true
   /** By status; `null` for a response without a body, and `text` or `lines` for one that is not JSON. */
   readonly responses: Readonly<Record<number, z.ZodType | null | 'text' | 'lines'>>
@@ -94,7 +92,7 @@ export interface Doc {
   readonly errors?: readonly AdminError[]
 }
 
-/** The errors of the admin listener. Their codes never get another meaning, like those of the gateway. */
+/** The errors of the admin listener. As with the errors of the gateway, a code never gets another meaning. */
 export const STATUS_OF = {
   bad_request: 400,
   unauthorized: 401,
@@ -134,7 +132,7 @@ export function refusal(error: AdminError, msg: string, headers: AdminResponse['
   return { status: STATUS_OF[error], body: { error, msg }, headers }
 }
 
-/** Everything that is wrong with a request. The sentence of the whole consists of those of its fields. */
+/** A 400 that lists everything wrong with a request. Its `msg` joins the sentences of all fields. */
 export function badFields(problems: readonly FieldProblem[]): AdminResponse {
   const msg = problems.map(({ path, msg }) => `${path || 'body'}: ${msg}`).join('; ')
   return { status: STATUS_OF.bad_request, body: { error: 'bad_request', msg, problems } }
@@ -150,8 +148,8 @@ export const NO_CONTENT: AdminResponse = Object.freeze({ status: 204 })
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * On every response. Nothing here is a page, so nothing may run, be framed or be kept. The dashboard recognises our responses by the last field,
- * so that it does not take the response of a proxy for one.
+ * Fields of every response, which allow nothing to run, to be framed or to be kept. Only the dashboard's files replace the policy and the
+ * caching (assets.ts). By the last field the dashboard distinguishes our responses from those of a proxy.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -4,11 +4,11 @@ import type { FieldProblem, Headers, Route } from './http.ts'
 
 export interface IfMatch {
   /**
-   * Whether the condition allows a change of a version; `null` if there is nothing yet. Nothing has the version "0", and
-   * `*` does not match it.
+   * Whether the condition allows to change something of this version. `null` stands for something that does not exist yet: the tag `"0"`
+   * matches it, and `*` does not.
    */
   lets(version: number | null): boolean
-  /** Whether a condition has no tag of ours, so that it matches nothing. */
+  /** Whether the header was sent without any tag of ours, so that it matches nothing. */
   readonly isStrange: boolean
 }
 
@@ -20,7 +20,7 @@ export function readIfMatch({ 'if-match': header }: Headers): IfMatch {
   return { lets: (version) => versions.includes(String(version ?? 0)), isStrange: versions.length === 0 }
 }
 
-/** If a condition was ignored, the client would believe that it was met. So a change that cannot check it is not made. */
+/** The headers that a change does not read. If such a header was ignored, the client would rely on it, so the change is refused. */
 export function unreadConditions({ method, guard, doc }: Route, headers: Headers): FieldProblem[] {
   if (guard !== 'change') return []
   const problems: FieldProblem[] = []

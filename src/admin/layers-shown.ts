@@ -12,14 +12,14 @@ import { iso } from './http.ts'
 const PERMANENT = 'permanent'
 
 /**
- * The layers of a value over time, newest first, with the permanent value at the end; nothing if only that is set.
+ * The layers of a value over time, newest first, with the permanent value at the end. Empty if only a permanent value is set.
  * @param at the store's time, in milliseconds since the epoch
  */
 export function layersShown(form: Form, packed: Packed<unknown> | null, at: number): readonly LayerResponse[] {
   return stackShown(form, stackOf(form, packed), at)
 }
 
-/** The same for the part of the settings about one plan. */
+/** The layers of the settings as far as they concern one plan, in the form of `layersShown`. */
 export function planLayersShown(packed: Packed<Changes>, plan: string, at: number): readonly LayerResponse[] {
   const { permanent, layers } = stackOf(SETTINGS, packed)
   const ofPlan = (leaves: readonly Leaf[]): Leaf[] =>
@@ -71,7 +71,7 @@ function stateOf(form: Form, layer: StackLayer, above: readonly StackLayer[], at
   return isCovered(form, layer.leaves, above, at) ? 'covered' : 'in_force'
 }
 
-/** Whether newer layers in force set all of these values. */
+/** Whether newer layers in force hide all of these values. */
 function isCovered(form: Form, leaves: readonly Leaf[], above: readonly StackLayer[], at: number): boolean {
   const places = above
     .filter((layer) => isLive(layer, at))
@@ -89,7 +89,7 @@ function withoutEnd({ expiresAt: _, ...value }: Readonly<Record<string, unknown>
   return value
 }
 
-/** The effects of a change on ends and guards, its own and others. Nothing if there was no change. */
+/** The effects of a change on the ends and guards of all layers. The lists are empty if there was no change. */
 export function endsOf(entry: AuditEntry | undefined): EndsResponse {
   if (entry === undefined) return { added: [], dropped: [], guards: [] }
   const { what, from, to, at } = entry
@@ -118,7 +118,7 @@ function endsOfFile(from: unknown, to: unknown, at: number): EndsResponse {
   return { added: all.flatMap((it) => it.added), dropped: all.flatMap((it) => it.dropped), guards: [] }
 }
 
-/** A value of the audit with its layers. */
+/** A value of the audit, with its layers in the form of the API. */
 export function withLayersShown(value: object): object {
   if (!('layers' in value) || !Array.isArray(value.layers)) return value
   const { layers, ...rest } = value

@@ -68,7 +68,7 @@ export function inForceRoutes(desk: Desk): Route[] {
 
 type Query = z.infer<ReturnType<typeof queryOf>>
 
-/** The query of a list has more parameters, for which the store is asked. */
+/** The parameters of a list that need no store. */
 function queryOf({ shape: { query, limit } }: typeof OrganisationsQuery | typeof UsersQuery) {
   return z.strictObject({ query, limit })
 }
@@ -112,7 +112,7 @@ function showUser(desk: Desk, user: string): AdminResponse {
     const rows = SCOPE_NAMES.flatMap((scope) => {
       const all = trace[scope] ?? []
       const certain = all.filter((limit) => others.every((payer) => hasSame(policy, category, scope, payer, limit)))
-      // A window that no other plan limits makes a difference too.
+      // A window that only another plan limits makes a difference too.
       const most = Math.max(...others.map((payer) => policy.limitsFor(category, payer)[scope]?.length ?? 0), 0)
       isAll &&= certain.length === all.length && most <= all.length
       return certain.map((each) => ({

@@ -12,14 +12,14 @@ export const NOT_LINES = refusal(
   `Send the file as it is, with "Content-Type: ${LINE_TYPES.ndjson}" or "${LINE_TYPES.csv}".`,
 )
 
-/** By the Content-Type header; `null` for another type, or another character set than UTF-8. */
+/** The format that a Content-Type header names; `null` for another type, or another character set than UTF-8. */
 export function formatOf(type: string): OverrideFormat | null {
   const [, name = ''] = /^\s*([\w/+-]+)\s*(?:;\s*charset="?utf-?8"?\s*)?$/i.exec(type) ?? []
   if (name.toLowerCase() === LINE_TYPES.csv) return 'csv'
   return name.toLowerCase() === LINE_TYPES.ndjson ? 'ndjson' : null
 }
 
-/** Accepts only such files. @param app a separate context, so that other routes still accept JSON */
+/** Reads every body as bytes. The listener has checked its type. @param app a separate context, so that other routes still accept JSON */
 export function readLineBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, ({ headers }, bytes, done) => {

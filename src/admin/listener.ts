@@ -67,12 +67,12 @@ export interface Admin {
   listen(): Promise<{ url: string }>
   /** For a caller that opens the port itself. @returns the server, ready for connections */
   ready(): Promise<Server>
-  /** Closes idle connections at once, and gives requests under way up to 2 seconds. */
+  /** Closes idle connections at once, and all others after at most 2 seconds. */
   close(): Promise<void>
 }
 
 type Check = ReturnType<typeof createGuard>
-/** The same check, which also asks whether the session was signed out. */
+/** The check of the guard, followed by the question whether the session was signed out. */
 type WholeCheck = (guard: Guard, asked: Asked) => Promise<Guarded>
 
 /** Decides who may use a route: before the body is read, and then for the subject of the call. */
@@ -109,7 +109,7 @@ export function createAdmin(options: AdminOptions): Admin {
   }
 }
 
-/** Requests that the environment or an administrator needs even when the gateway is busiest. */
+/** Whether the environment or an administrator needs the request even when all connections of the listener are busy. */
 function isUrgent({ method, headers, ip, url }: FastifyRequest, check: Check): boolean {
   const path = url.split('?', 1)[0]
   return path === '/livez' || path === '/readyz' || !('status' in check('read', { method, headers, address: ip }))
@@ -142,7 +142,7 @@ export function routesOf(options: AdminOptions, login: Login, ended: EndedSessio
   return [...routes, openapiRoute(routes, options.version)]
 }
 
-/** The guard for methods that a path does not have, by the guard of one that it has. Nothing is done there. */
+/** The guard for methods that a path does not have, from the guard of a method that it has. Such a request gets 405 and does nothing. */
 function guardOfOthers(guard: Guard): Guard {
   if (guard === 'machine') return 'page'
   return guard === 'change' ? 'read' : guard
@@ -206,7 +206,7 @@ function unreadParameters({ path, doc }: Route, query: object): readonly FieldPr
   return Object.keys(query).map((name) => ({ path: name, msg }))
 }
 
-/** Fastify's own signal follows the request, which ends when its body was read. */
+/** A signal that is aborted when the response closes. Fastify's own signal follows the request, which ends when its body was read. */
 function untilGone({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   raw.once('close', () => gone.abort())

@@ -8,7 +8,7 @@ import { createSignInCode, digest, type SignInCode } from './sign-in-code.ts'
 import type { TrustedProxy } from './trusted-proxy.ts'
 
 export interface LoginOptions {
-  /** The admin tokens in force now; none closes the API. A change makes a new list. */
+  /** The admin tokens in force. An empty list closes the API. A change makes a new list. */
   readonly credentials: () => readonly AdminToken[]
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -17,9 +17,9 @@ export interface LoginOptions {
 /** Who may sign in, and how. */
 export interface SignInOptions extends LoginOptions {
   readonly login: Login
-  /** Those whom a provider signs in now. Default nobody. */
+  /** The people whom the provider in force signs in. Default nobody. */
   readonly people?: () => People | null
-  /** The proxy that signs people in now. Default none. */
+  /** The proxy in force that signs people in. Default none. */
   readonly proxy?: () => TrustedProxy | null
 }
 
@@ -55,7 +55,7 @@ export class Login {
     return this.#find(digest(given)) ?? this.#refuse(address, UNAUTHORIZED)
   }
 
-  /** The same for the code of a sign-in link, which is then used up. */
+  /** The token for which a sign-in link was made, or a refusal. The code of the link is then used up. */
   checkCode(given: string, address: string): AdminToken | AdminResponse {
     if (this.#credentials().length === 0) return NO_TOKEN
     return this.#code.take(given) ?? this.#refuse(address, WRONG_CODE)
@@ -69,7 +69,7 @@ export class Login {
     return this.#code.issue(token)
   }
 
-  /** The same for an Authorization header. */
+  /** The caller whose token is in an Authorization header, or a refusal. */
   bearer(authorization: string | undefined, address: string): Identity | AdminResponse {
     const found = this.check(/^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? null, address)
     return 'status' in found ? found : { name: found.name, role: found.role, expiresAt: null }
@@ -80,7 +80,7 @@ export class Login {
     return digestsOf(this.#credentials()).filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
   }
 
-  /** The response to a wrong code of another kind. It counts as a guess like one at a sign-in. */
+  /** The response to a wrong code of another kind, such as a handover. It counts as a guess like a wrong token. */
   refuseGuess(address: string, usual: AdminResponse): AdminResponse {
     return this.#refuse(address, usual)
   }
@@ -121,7 +121,7 @@ export const UNAUTHORIZED = refusal(
   'Send an admin token as "Authorization: Bearer <token>", or sign in on the page.',
   { 'www-authenticate': 'Bearer realm="tollgate-admin"' },
 )
-/** Does not help somebody who guesses, because it is the same for a code that never existed. */
+/** The same for a used code and one that never existed, so that it does not help somebody who guesses. */
 const WRONG_CODE = refusal(
   'unauthorized',
   'This sign-in link is no longer valid: it was used, is older than 10 minutes, or the gateway was started again. Sign in with an admin token, or start the gateway in a terminal for a new link.',

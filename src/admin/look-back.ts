@@ -9,7 +9,7 @@ import type { Desk } from './desk.ts'
 type Row = PreviewResponse['yesterday']['rows'][number]
 type Over = Row['of']
 
-/** Compares the runs of the last day with limits that somebody is about to set. */
+/** The runs of a past time, compared with limits that somebody is about to set. */
 export interface LookBack extends Pick<PreviewResponse['yesterday'], 'scanned' | 'rows'> {
   /** Runs that ended after `from` or ran at `to` count. In milliseconds since the epoch by the store's clock. */
   readonly from: number

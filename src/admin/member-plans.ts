@@ -15,10 +15,10 @@ export interface Turn {
 }
 
 /**
- * The members of an organisation by which it can be judged whether it is blocked, one for each plan that they have, with the day that was
- * named last. The store remembers of an organisation only the plan that was named last, so all users are looked through, where it
- * matters: where the windows of the organisation refuse under one plan and not under another.
- * @param last a member, with the plan that was named last
+ * One member of an organisation for each plan of its users, to judge whether the organisation is blocked. The store remembers only the plan
+ * that was named last for the organisation. So all users are looked through if its windows refuse under one possible plan and not under
+ * another. Otherwise the result is `last` alone.
+ * @param last a member with the plan and the day that were named last
  * @throws StoreError, or the reason of the signal
  */
 export async function membersOf(
@@ -46,8 +46,8 @@ export async function membersOf(
 }
 
 /**
- * The limits for an organisation's windows. If the plan that was last named limits none, another user may have a plan that does.
- * Then the highest limit of all plans counts.
+ * The limits for an organisation's windows. If the plan that was named last does not limit a window, the highest limit of all plans counts,
+ * because another user may have such a plan.
  */
 export function limitsOfMembers(policy: Policy, category: string, member: Payer): readonly Limit[] {
   const highest = new Map<string, Limit>()

@@ -41,7 +41,7 @@ export const NewGrant = z.strictObject({
   reason: schemas.reason,
 })
 
-/** The id of a new grant. The same key always gives the same id, so the store accepts the grant once. @param who in the audit */
+/** The id of a new grant. The same key of the same author always gives the same id, so the store accepts the grant once. @param who in the audit */
 export function idOfGrant(key: string | null, who: string): string {
   if (key === null) return randomBytes(6).toString('hex')
   return createHash('sha256')

@@ -109,7 +109,7 @@ function operation({ method, path, guard, doc }: Route): object {
   }
 }
 
-/** Zod leaves a default out if the text of a query becomes a number. */
+/** The parameters of a query. Zod leaves the default out if the text of a query becomes a number, so it is added here. */
 function queryParameters({ query }: Doc): Parameter[] {
   if (query === undefined) return []
   return parametersOf('query', query).map((parameter) => {
@@ -163,7 +163,7 @@ function hasTag(method: Method, { hasVersion, responses }: Doc): boolean {
   return method === 'GET' && hasVersion !== true && ok !== null && ok !== 'lines'
 }
 
-/** The same with the tags of a 200, and the 304 for a client that has it already. */
+/** The responses with the ETag of the 200, and with a 304 for a client that already has the same bytes. */
 function tagged(method: Method, doc: Doc, responses: Record<string, unknown>): Record<string, unknown> {
   const { 200: ok, ...others } = responses
   if (doc.hasVersion === true) return { 200: { ...(ok as object), headers: OF_VERSION }, ...others }
@@ -242,7 +242,7 @@ function rolesOf({ guard, ...operation }: Pick<Route, 'method' | 'path' | 'guard
   return isForLeads(operation) ? [...roles, 'lead'] : roles
 }
 
-/** The empty entry means that a request may come without a credential. */
+/** For `session`, an empty entry means that a request may come without a credential. */
 const CREDENTIALS = [{ token: [] }, { session: [] }]
 const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
   machine: [{ token: [] }, { drain: [] }],
@@ -251,7 +251,7 @@ const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
   change: CREDENTIALS,
 }
 
-/** The errors of every request, of every request with a body, of the guard, and of the route. */
+/** The errors of every operation. `OF_BODY` are added for every method but GET, and `OF_GUARD` for the guard of the route. */
 const ALWAYS: readonly AdminError[] = ['bad_request', 'request_timeout', 'headers_too_large', 'internal']
 const OF_BODY: readonly AdminError[] = ['payload_too_large', 'unsupported_media_type']
 const OF_SIGNED_IN: readonly AdminError[] = [

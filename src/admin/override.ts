@@ -16,7 +16,7 @@ import { layersShown } from './layers-shown.ts'
 /**
  * The override of a user in the form of the API; `null` for none.
  * @param at the store's time
- * @param lead the organisation of a lead who looks, and who sees no override within another organisation. Default none
+ * @param lead the organisation of the caller if the caller is a lead, from whom overrides within other organisations are hidden. Default none
  */
 export function overrideOf(
   state: ControlState,
@@ -40,7 +40,7 @@ function isOfAnother(lead: string, state: ControlState, user: string, at: number
   )
 }
 
-/** The same for an organisation. */
+/** The override of an organisation in the form of the API; `null` for none. */
 export function organisationOverrideOf(
   state: ControlState,
   organisation: string,

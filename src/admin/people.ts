@@ -12,10 +12,10 @@ export interface People {
   readonly provider: SignInProvider
   /** The name of the provider on the page. */
   readonly host: string
-  /** The claim with the groups, for a sentence. */
+  /** The name of the claim that has the groups, for messages. */
   readonly claim: string
   readonly roles: Roles
-  /** The key of their sessions is derived from this, and is the same on all replicas. */
+  /** The secret from which the key of their sessions is derived, so that all replicas have the same key. */
   readonly secret: string
   /** How long a session lasts, in milliseconds. */
   readonly sessionMs: number
@@ -30,9 +30,9 @@ export interface Person {
   readonly group: string
 }
 
-/** Where a person's name and groups come from, and what gives roles, in words for a sentence. */
+/** Where a person's name and groups come from, and what gives roles, as parts of a message. */
 interface Source {
-  /** The source of the name, like `the claim "email"`. */
+  /** The source of the name at the beginning of a sentence, like `The field x-forwarded-user`. */
   readonly ofName: string
   readonly ofGroups: string
   /** The configuration key that gives roles. */
@@ -75,7 +75,7 @@ function looks(name: string): string {
     .toLowerCase()
 }
 
-/** If several groups give roles, the first of these counts. Among several organisations it is the one that the configuration names first. */
+/** If several groups give roles, admin goes before viewer, and viewer before lead. Of several organisations the first in the configuration counts. */
 const RANKS: readonly ((role: Role) => boolean)[] = [
   (role) => role === 'admin',
   (role) => role === 'viewer',

@@ -97,7 +97,7 @@ function ruleOf({ method, path }: Operation): Rule | null {
   return rule === 'operator' ? null : rule
 }
 
-/** Whether a lead may use an operation for the own organisation. */
+/** Whether a lead may use an operation for the lead's organisation. */
 export function isForLeads(operation: Operation): boolean {
   return ruleOf(operation) !== null
 }
@@ -168,7 +168,10 @@ function notMember(lead: Lead, user: string): AdminResponse {
   return notOf(lead, `the last credential of ${JSON.stringify(user)} did not name it`)
 }
 
-/** A lead may replace or remove an override that holds only within the organisation. The version protects all others. */
+/**
+ * A lead may replace or remove an override that holds only within the organisation. The call gets an If-Match with the version that was
+ * judged, so that it cannot replace an override that somebody has set meanwhile.
+ */
 async function ofOwnOverride(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   const found = await ofMember(call, lead, desk)
   if ('status' in found) return found
@@ -184,7 +187,7 @@ async function ofOwnOverride(call: Call, lead: Lead, desk: Desk): Promise<Judged
   return { ...call, headers: { ...call.headers, 'if-match': `"${version ?? 0}"` } }
 }
 
-/** A lead can lower limits of members. They never exceed what the plan and the operator give, and what the organisation has. */
+/** A lead can lower limits of members. No limit exceeds what the plan and the operator give, or what the organisation has. */
 async function dividing(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   const judged = await ofOwnOverride(call, lead, desk)
   if ('status' in judged || !isObject(call.body)) return judged
@@ -245,7 +248,7 @@ async function ofKey(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   return key?.organisation === lead.organisation ? call : notOf(lead, 'it has no such key')
 }
 
-/** The owner of a new key acts as its user, who may have left. */
+/** A key acts as its user, so a lead may not rotate the key of a user whose last credential did not name the organisation. */
 async function ofMembersKey(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   const key = await keyOf(call, desk)
   if (key?.organisation !== lead.organisation) return notOf(lead, 'it has no such key')

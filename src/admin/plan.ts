@@ -17,7 +17,7 @@ export function periodDayShown(
   return periodDay === null ? {} : { periodDay }
 }
 
-/** The organisation of a caller as well, if it is known. */
+/** The plan and the organisation of a caller. The organisation is absent if it is not known. */
 export function membershipShown(
   policy: Policy,
   payer: Payer,

@@ -22,7 +22,7 @@ import type { Desk } from './desk.ts'
 import { blockShown } from './standing.ts'
 import { ANYBODY } from './used.ts'
 
-/** Whose users and organisations are looked at: the desk of the API. */
+/** The part of the desk through which a preview looks at users and organisations. */
 export interface Books {
   readonly store: Pick<Desk['store'], 'readUsage' | 'scanUsers' | 'scanOrganisations'>
   readonly payersOf: Desk['payersOf']
@@ -32,18 +32,18 @@ export interface Books {
 
 export interface PreviewOptions {
   readonly desk: Books
-  /** Make the present and the future limits, of the same categories and windows. */
+  /** Each call makes a policy with the present or the future limits. Both have the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
   /** By category, the lowest cost of a request that may be refused. A category is missing if nothing in it is refused. */
   readonly cheapest: ReadonlyMap<string, number>
-  /** How limits will change under the change at known moments. Default not at all. */
+  /** How the future limits will change at moments that are already known. Default not at all. */
   readonly ahead?: Ahead
   /** Users to whom nothing is charged. Default nobody. */
   readonly exempt?: ReadonlySet<string>
-  /** Whether the whole gateway refuses nothing (shadow mode), now and then. */
+  /** Whether the whole gateway refuses nothing (shadow mode), at present and after the change. */
   readonly shadow: { readonly now: boolean; readonly next: boolean }
-  /** The windows that may limit. An owner without a running one of these is looked at only if there is an override. */
+  /** The windows that may limit. An owner for whom none of them runs is looked at only if the owner has an override. */
   readonly windows: readonly Window[]
   /** Owners with an override, who are looked at even without usage. Default none. */
   readonly overridden?: { readonly users: Iterable<string>; readonly organisations: Iterable<string> }
@@ -51,7 +51,7 @@ export interface PreviewOptions {
   readonly signal?: AbortSignal
 }
 
-/** The effects of a change, from the live counters. A response has them beside the change itself. */
+/** The effects of a change, computed from the live counters. The response also has the fields that are left out here. */
 export type Preview = Omit<PreviewResponse, 'movesNobody' | 'unfollowed' | 'ends' | 'warnings' | 'yesterday'>
 
 type BlockedUser = Preview['blocked'][number]
@@ -59,7 +59,7 @@ type BlockedOrganisation = Preview['organisations']['blocked'][number]
 type BlockedEverybody = Preview['everybody'][number]
 type HeadRoom = Preview['windows'][string][number]
 
-/** Users or organisations: those looked at, and those of them who would be blocked, the first 100 of these. */
+/** How many users or organisations were looked at and would be blocked, with the first 100 of the blocked ones. */
 type Counted<T> = Pick<Preview, 'scanned' | 'blockedCount' | 'newlyBlockedCount' | 'freedCount'> & {
   readonly blocked: readonly T[]
 }
@@ -91,8 +91,8 @@ export async function preview(options: PreviewOptions): Promise<Preview> {
 }
 
 /**
- * Policies remember each user with an override, and the garbage of 100,000 would hold up a turn, so each step makes new
- * ones.
+ * The rules before and after the change. A policy remembers each user with an override. So each step makes new policies, because freeing
+ * 100,000 users at once would hold up the event loop.
  */
 function rulesOf({ now, next, cheapest, exempt = NOBODY, shadow }: PreviewOptions): Policies {
   return {
@@ -115,7 +115,7 @@ interface Organisations {
 
 interface TightOrganisation {
   readonly counters: Counters
-  /** The latest user. */
+  /** A payer with the plan and the day that were named last for the organisation. */
   readonly last: Payer
   /** A payer for each known plan of its users, because each plan may limit the organisation differently. */
   readonly plans: Map<string | null, Payer>
@@ -238,7 +238,7 @@ function createCount<T extends BlockedEverybody>() {
   const still: T[] = []
   const counted = new Set<string>()
 
-  /** @param block finds what blocks the owner after the change. It is called for the first owners only. `null` if nothing does */
+  /** @param block describes what blocks the owner after the change, and is called for the first owners only; `null` if nothing blocks the owner */
   function add(id: string, blockedNow: boolean, block: (() => Omit<T, 'blockedNow'>) | null): void {
     if (block !== null || blockedNow) counted.add(id)
     if (block === null) {
@@ -255,7 +255,7 @@ function createCount<T extends BlockedEverybody>() {
   return { add, has: (id: string) => counted.has(id), result }
 }
 
-/** The full global windows under the future settings. @param of the payer whose limits count */
+/** The global windows that are full under the future settings. @param of the limits that count: those of everybody or of newcomers */
 function blockedEverybody(
   options: PreviewOptions,
   { at, global }: UsageSnapshot,

@@ -13,7 +13,7 @@ import type { Desk } from './desk.ts'
 /** Whom a change of the settings affects. */
 export interface PatchReach {
   readonly unfollowed: readonly UnfollowedResponse[]
-  /** Whether the change makes no difference to anybody. A mode, a switch or a factor counts as made for later changes. */
+  /** Whether the change makes no difference to anybody. It is never true for a change with a mode, a switch or a factor. */
   readonly movesNobody: boolean
 }
 
@@ -47,7 +47,7 @@ export async function reachOfPatch(
   return { unfollowed, movesNobody: areLimits && !sameJson(value, after) && reach.isNobody }
 }
 
-/** The part for the audit; `undefined` if somebody follows each value. */
+/** The part for the audit; `undefined` if somebody follows each value and is affected. */
 export function vainIn({ unfollowed, movesNobody }: PatchReach): Vain | undefined {
   if (unfollowed.length === 0 && !movesNobody) return undefined
   return { unfollowed: unfollowed.map(({ path, by }) => ({ path, by })), movesNobody }

@@ -9,7 +9,7 @@ import { shownWindow } from '../usage/usage-text.ts'
 import type { Desk } from './desk.ts'
 import { type FieldProblem, iso } from './http.ts'
 
-/** What the owners on a page used recently, in equal steps. Each needs a read of the store, so such a page is short. */
+/** What the owners on a page used recently, in hours or days. Each owner needs a read of the store, so such a page is short. */
 
 export const RECENT = ['24h', '7d'] as const
 export type RecentRange = (typeof RECENT)[number]
@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000
 /** The most owners on one page. */
 export const MOST_RECENT = 50
 
-/** The parameter of both lists. */
+/** The parameter `recent` of the lists of users and of organisations. */
 export const recentField = z
   .enum(RECENT, { error: 'must be 24h or 7d; leave it out for windows as they stand' })
   .optional()
@@ -35,7 +35,7 @@ export interface Recent {
   readonly range: NonNullable<UsersResponse['recent']>
 }
 
-/** @returns what is wrong if the page is too long for this */
+/** The problem of a page that is too long for recent usage; `null` for none. */
 export function tooLongFor(recent: RecentRange | undefined, limit: number): FieldProblem | null {
   if (recent === undefined || limit <= MOST_RECENT) return null
   return { path: 'limit', msg: `must be at most ${MOST_RECENT} with recent` }
@@ -86,7 +86,7 @@ function daysFrom(from: number, days: Calendar): number[] {
   return starts
 }
 
-/** @param starts of the steps */
+/** The tokens of all rows, and of those in each step. @param starts of the steps, the earliest first */
 function usedIn(rows: readonly UsageRow[], starts: readonly number[]): RecentUse {
   const steps = new Array<number>(starts.length).fill(0)
   let tokens = 0

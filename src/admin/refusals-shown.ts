@@ -11,7 +11,7 @@ import { iso } from './http.ts'
 type Shown = RefusalsResponse['refusals'][number]
 type Reader = Pick<QuotaStore, 'readUsage'>
 
-/** How many users' counters are read at once. */
+/** For how many episodes counters are read at once. */
 const AT_ONCE = 50
 
 /**
@@ -34,7 +34,7 @@ export async function showRefusals(
   return shown
 }
 
-/** The window as it is for the owner whom it has refused. */
+/** The window that refused, with the months of its owner; `undefined` if it is not configured any more. */
 function windowOf(episode: Episode, policy: Pick<Policy, 'windowsOf'>): Window | undefined {
   const { user, plan, organisation, periodDay, scope } = episode
   const payer = { user: user ?? '', plan, organisation, ...(periodDay !== undefined && { periodDay }) }
@@ -61,7 +61,7 @@ async function show(store: Reader, episode: Episode, window: Window | undefined,
   }
 }
 
-/** Whether the counter has lost or emptied the run, or has a later one. Unverified callers have only shared windows here. */
+/** Whether the counter has lost or emptied the run, or has a later one. A personal window without a user cannot be looked up. */
 async function isEmptied(store: Reader, episode: Episode, window: Window | undefined): Promise<boolean> {
   const { user, organisation, category, scope, startedAt } = episode
   if (user === null && scope === SCOPE_TITLES.personal) return false

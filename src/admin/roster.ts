@@ -1,7 +1,7 @@
 import { inSlices } from '../lib/slices.ts'
 import type { Standing } from '../quota/standing.ts'
 
-/** A list with a line for each owner, which can be sorted, counted and turned to any page. Pure. */
+/** Sorts, filters and counts a list of owners, and returns any page of it. These functions are pure. */
 
 export interface Entry {
   readonly id: string
@@ -15,7 +15,7 @@ export interface Entry {
   readonly override: boolean
   /** Whether an override puts the owner into shadow mode. */
   readonly shadow: boolean
-  /** Of `Fullness`. */
+  /** `share` and `tokens` are those of `Fullness`. */
   readonly share: number
   readonly tokens: number
   /** When the window nearest to its limit ends, in milliseconds since the epoch; `null` if none runs. */
@@ -32,12 +32,12 @@ export interface Roster {
   readonly complete: boolean
 }
 
-/** From this part of a limit on its owner is near it. */
+/** An owner who has used this part of a limit, or more, is near the limit. */
 const NEAR = 0.8
 
 type Key = (entry: Entry) => number | string | null
 
-/** The orders of a list. Each begins with what one looks for: the greatest number or the soonest time. */
+/** The orders of a list. Numbers begin with the greatest, times with the soonest, and texts with the first in the order of characters. */
 const KEYS = {
   use: ({ share }) => -share,
   tokens: ({ tokens }) => -tokens,
@@ -83,7 +83,7 @@ export interface RosterPage {
   readonly entries: readonly Entry[]
   /** How many entries match. */
   readonly total: number
-  /** For each mark, how many entries have it among those that match otherwise. */
+  /** For each mark, how many of the entries that match query, plan and organisation have it. */
   readonly counts: Readonly<Record<Mark | 'all', number>>
 }
 
@@ -105,7 +105,7 @@ export async function pageOf({ entries }: Roster, wish: RosterWish): Promise<Ros
     if (!wanted.every((name) => MARKS[name](entry))) continue
     total++
     first.push(entry)
-    // At most twice as many entries are kept as the page needs, so that no long list is sorted.
+    // Entries that cannot be on the page are dropped now and then, so that a first page never sorts the whole list.
     if (first.length >= 2 * most + 500) first = first.sort(compare).slice(0, most)
     if (slices.isOver()) await slices.next()
   }

@@ -18,17 +18,17 @@ import { rulesOf } from './used-list.ts'
 
 /** How many users or organisations one roster looks at. */
 export const LOOKED_AT = 200_000
-/** A step of Redis looks at keys of all kinds, and may find no owner. */
+/** The most steps of one search. A step of Redis looks at keys of all kinds, and may find no owner. */
 export const MOST_STEPS = 2000
 /** Owners whose counters came in no step are read one by one, this many at a time. */
 const READ_AT_ONCE = 50
 const MOST_READ = 1000
-/** A roster with more entries is used again for a while, because several pages of one list should need one look. */
+/** A roster with more entries is used again for `KEPT_MS`, because several pages of one list should need one look. */
 const FEW = 1000
 const KEPT_MS = 5000
 const REFUSED_MS = 24 * 3_600_000
 
-/** What an organisation gets from its users. */
+/** Facts about an organisation that come from its users. */
 interface Members {
   count: number
   tokens: number
@@ -68,7 +68,7 @@ export class Rosters {
   }
 
   /**
-   * Organisations that a credential has named while their days are kept, and those with an override.
+   * Organisations with kept usage, a known user, an override or a recent refusal.
    * @throws StoreError, or the reason of the signal
    */
   async organisations(asking: Asking): Promise<Roster> {

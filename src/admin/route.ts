@@ -12,7 +12,7 @@ interface RouteOptions<Q extends z.ZodObject, B extends z.ZodType>
   extends Omit<Doc, 'query'>,
     Partial<Pick<Route, 'guard' | 'maxBody' | 'takesLines'>> {
   readonly query?: Q
-  /** The schema of a body that needs no other check, so that it is read before the handler. Any other body is in `body`. */
+  /** The schema of a body that needs no other check, so that it is read before the handler. A handler that reads the body itself has `body`. */
   readonly reads?: B
   readonly handle: (call: CallOf<z.output<Q>, z.output<B>>) => AdminResponse | Promise<AdminResponse>
 }

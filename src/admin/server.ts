@@ -14,8 +14,8 @@ import { MAX_BODY, readJsonBodies } from './json-body.ts'
 /** How long a whole request may take to arrive, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000
 /**
- * Options with which Node's server must be created, because Fastify sets the first only when the server exists. With
- * the usual 60 s for a head Node would give a body as long, and would look only every 30 s (26.10).
+ * Options with which Node's server must be created, because Fastify sets the first only when the server exists. With its default of 60 s for
+ * a head Node would give a whole request 60 s too, and it would look for late requests only every 30 s (26.10).
  */
 const SERVER_TIMEOUTS = {
   requestTimeout: REQUEST_TIMEOUT_MS,
@@ -24,11 +24,11 @@ const SERVER_TIMEOUTS = {
 }
 /** How long an idle connection is kept, in milliseconds. A probe comes every few seconds, and a browser opens a new one. */
 const KEEP_ALIVE_MS = 5000
-/** Stands for every method without a route. Fastify reads no body for it. */
+/** A method that stands for every method without a route. Fastify reads no body for it. */
 const OTHER_METHOD = 'TRACE'
-/** Fastify has a table of all routes for each method, which is most of the cost of a listener. */
+/** The methods of each route. They are few, because Fastify has a table of all routes for each method, which is most of a listener's cost. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', OTHER_METHOD]
-/** A user id of 256 bytes, all percent-encoded. */
+/** The most characters of a parameter in a path: a user id of 256 bytes, all percent-encoded. */
 const MAX_PARAM = 3 * 256
 
 const FULL = refusal(

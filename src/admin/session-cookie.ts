@@ -50,7 +50,7 @@ export function sessionCookie(token: AdminToken, expiresAt: number, secure: bool
   return ofSession(sealed(String(expiresAt), keyOfToken(token)), SESSION_MS, secure)
 }
 
-/** The same for a person. */
+/** The session cookie of a person whom a provider has signed in. */
 export function personCookie(
   people: People,
   { person, expiresAt }: { readonly person: Person; readonly expiresAt: number },
@@ -81,13 +81,13 @@ export function endedSignInCookie(secure: boolean): string {
   return cookie(nameOfSignIn(secure), { value: '', ms: 0, secure })
 }
 
-/** The sign-in that a browser has kept; `null` for none, and for two values, because one of them is not ours. */
+/** The value of the sign-in cookie; `null` if there is none, or if there are two, because one of them is not ours. */
 export function keptIn(header: string | undefined, secure: boolean): string | null {
   const [first, another] = valuesOf(header, new Set([nameOfSignIn(secure)]))
   return first === undefined || another !== undefined ? null : first
 }
 
-/** With TLS no other name counts, because a page of a sibling domain can set the plain cookie, and so sign this browser in as somebody else. */
+/** With TLS only the `__Host-` name counts. A page of a sibling domain can set the plain cookie, and so sign this browser in as somebody else. */
 function nameOfSignIn(secure: boolean): string {
   return secure ? SECURE_ADMIN_SIGN_IN : ADMIN_SIGN_IN
 }
@@ -116,8 +116,8 @@ export interface Coming {
 }
 
 /**
- * The owner of the session in a Cookie header; `null` without a valid one. The role is the present one of the token or group. With TLS no
- * other cookie name counts. If TLS is uncertain, this host's cookie goes before one that a sibling domain may have set.
+ * The owner of the session in a Cookie header; `null` without a valid session. The role is the present role of the token or group. With TLS
+ * only the `__Host-` cookie counts. If TLS is uncertain, that cookie goes before the plain one, which a sibling domain may have set.
  */
 export function identityOf(header: string | undefined, holders: Holders, { now, secure }: Coming): Identity | null {
   const own = sessionsIn(header, new Set([SECURE_ADMIN_SESSION]), holders, now)[0] ?? null
@@ -134,12 +134,12 @@ export function sessionsIn(
   return valuesOf(header, names).flatMap((value) => openSession(value, holders, now) ?? [])
 }
 
-/** If this listener has no TLS itself, a proxy in front or the browser says it. A wrong value harms only its sender. */
+/** Whether a proxy in front or the browser says that the request came by TLS. A wrong value harms only its sender. */
 export function cameByTls(headers: Headers): boolean {
   return /^https\b/i.test(String(headers['x-forwarded-proto'] ?? '')) || /^https:/.test(String(headers.origin ?? ''))
 }
 
-/** The end in milliseconds since the epoch, for a person `[name, group]` in base64url, and the MAC of the text before it. */
+/** A session: its end in milliseconds since the epoch, for a person also `[name, group]` in base64url, and the MAC of the text before it. */
 const SEALED = /^((\d{1,15})(?:\.([\w-]{1,2048}))?)\.([\w-]{43})$/
 
 function sealed(content: string, key: Buffer): string {
@@ -165,7 +165,7 @@ function openSession(sealed: string, { tokens, people }: Holders, now: number): 
   return { name: holder.name, role: holder.role, expiresAt, isAmbient: true, session: idOf(sealed) }
 }
 
-/** Judged as at the sign-in, by the present configuration. @param payload with a valid MAC */
+/** The person of a session, with the role that the present configuration gives. @param payload with a valid MAC */
 function personIn(payload: string, people: People, tokens: readonly AdminToken[]): ReturnType<typeof personOf> {
   const [name, group] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [string, string]
   return personOf({ name, groups: [group] }, { roles: people.roles, tokens, source: sourceOf(people) })
@@ -180,7 +180,7 @@ function mac(content: string, key: Buffer): Buffer {
   return createHmac('sha256', key).update(content).digest()
 }
 
-/** Any cookie is tried with each token, and deriving a key takes four times as long as using it. */
+/** Keys are derived once, because every cookie is tried with each token, and deriving a key takes longer than using it. */
 const keyOfToken = onceForEach(({ token }: AdminToken) => derived(token, 'tollgate admin session 1'))
 const keyOfPeople = onceForEach(({ secret }: People) => derived(secret, 'tollgate admin session of a person 1'))
 

@@ -38,7 +38,7 @@ const MAX_LOGIN = 4096
 const TOKEN = 'must be an admin token'
 const CODE = 'must be the code of a sign-in link'
 const RETURNED = 'must be the query by which the provider sent the browser back, in at most 3000 characters'
-/** The page to which the provider sends the browser back. It sends on what is in the address. */
+/** The page to which the provider sends the browser back. The page sends the query of its address to POST /api/session. */
 const CALLBACK = '/sign-in'
 const secret = (error: string, description: string) =>
   z.string({ error }).min(1, { error }).max(1024, { error }).describe(description).optional()
@@ -127,7 +127,7 @@ export function sessionRoutes(options: SessionOptions): Route[] {
   ]
 }
 
-/** Ends all sessions of the browser. A cookie from before TLS is no longer accepted here, but there may be a copy of it. */
+/** Ends all sessions of the browser. With TLS the plain cookie is not accepted, but its session ends too, because there may be a copy of it. */
 async function signOut(ended: EndedSessions, sessions: readonly Identity[]): Promise<AdminResponse> {
   try {
     await Promise.all(sessions.map((session) => ended.end(session)))
@@ -157,7 +157,7 @@ function signIn(found: AdminToken | AdminResponse, { now, isSecure }: Omit<Signi
   return ok(response, { 'set-cookie': sessionCookie(found, expiresAt, isSecure) })
 }
 
-/** A lead has an organisation. */
+/** The role as the API shows it: a lead has the organisation in a field of its own. */
 function roleShown(role: Role | null): Pick<SessionResponse, 'role' | 'organisation'> {
   const organisation = role === null ? null : ledBy(role)
   if (organisation !== null) return { role: 'lead', organisation }
@@ -168,7 +168,7 @@ function providerOf(people: People | null): Pick<SessionResponse, 'provider'> {
   return people === null ? {} : { provider: people.host }
 }
 
-/** Begins the sign-in at a provider. The dashboard goes there by itself, and no page of another origin can. */
+/** The route that begins a sign-in at the provider. The dashboard opens the returned address, and pages of other origins are refused. */
 function beginRoute(people: () => People | null, isSecure: (headers: Headers) => boolean): Route {
   return route('POST', '/api/session/provider', {
     guard: 'login',
@@ -213,7 +213,7 @@ interface Finishing extends SigningIn {
   readonly tokens: readonly AdminToken[]
 }
 
-/** Whatever the result, what the browser has kept is used up. */
+/** Ends a sign-in at the provider. Once the provider was asked, the response deletes the sign-in cookie, whether or not the person has a role. */
 async function finish(returned: string, options: Finishing): Promise<AdminResponse> {
   const { people, call, now, isSecure } = options
   if (people === null) return NO_PROVIDER

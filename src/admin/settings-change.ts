@@ -46,7 +46,7 @@ export function settingsProblems(change: SettingsChange, stored: Packed<Changes>
   return named.map((path) => ({ path, msg }))
 }
 
-/** Whether everything would be the same without the change, even after the layers that it affects have ended. */
+/** Whether the same values would be in force if the layer of the change was set and removed again, so that its end changes nothing. */
 function hasNothingBeneath(before: Stack, change: SettingsChange, at: number): boolean {
   const layer = layerOf(change, 'nobody', at)
   const { permanent, layers } = set(before, layer, at)

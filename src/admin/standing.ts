@@ -22,7 +22,7 @@ import { readUsed } from './used.ts'
 export interface Judged {
   readonly payer: Payer
   readonly standingOf: (used: Used, at: number) => Standing
-  /** The same in the form of the API. */
+  /** The standing in the form of the API. */
   readonly shown: (used: Used, at: number) => StandingResponse
 }
 
@@ -39,7 +39,7 @@ export class Judge {
     this.#desk = desk
     this.#view = view
     this.#global = this.#read('global', '')
-    // The caller who awaits it gets the error.
+    // `of` awaits this promise too, so its caller gets the error.
     this.#global.catch(() => {})
   }
 
@@ -88,7 +88,7 @@ export class Judge {
   }
 }
 
-/** The standing of one user, from all counters of the user. @param snapshot for `countedOf` of the policy, in order */
+/** The standing of one user. @param snapshot the counters of `countedOf` of the policy, in that order */
 export function standingBy(
   view: Pick<View, 'policy' | 'setup' | 'shadow'>,
   payer: Payer,
@@ -106,7 +106,7 @@ function standingIn(
   return standingOf({ policy, cheapest, exempt, shadow }, payer, counters, at)
 }
 
-/** The same in the form of the API. */
+/** The standing of one user in the form of the API. @param snapshot as of `standingBy` */
 export function standingShown(view: View, payer: Payer, snapshot: UsageSnapshot): StandingResponse {
   return shownIn(view, payer, snapshot.at, countersIn(view.policy.countedOf(payer), snapshot))
 }

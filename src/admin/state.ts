@@ -13,7 +13,7 @@ import type { Priced } from './too-dear.ts'
 
 /** What the admin listener has to know about the configuration in force. */
 export interface Setup {
-  /** Under the name with which it was given. */
+  /** The configuration file, by the name with which it was given. */
   readonly file: string
   readonly hash: string
   readonly quota: FileSettings
@@ -38,7 +38,7 @@ export interface Setup {
   readonly exempt: ReadonlySet<string>
   /** In the order of the file. A receiver is shown by scheme, host and port, because the rest of its URL may be secret. */
   readonly alerts: readonly Omit<AlertsResponse['alerts'][number], 'pending'>[]
-  /** What usage is known, so that questions about it can be checked. */
+  /** Which usage is counted and kept, so that questions about it can be checked. */
   readonly usage: UsageRules
   /** The costs of requests that the quota may refuse, in the order of the file. */
   readonly priced: readonly Priced[]
@@ -51,7 +51,7 @@ export interface InForce extends Resolved {
   readonly policy: Policy
   /** How limits will change at moments that are already known. */
   readonly ahead: Ahead
-  /** Like the setup's, and with the places of values that were set at run time. */
+  /** As `origin` of the setup, and also for values that were set at run time. */
   readonly origin: Origin
 }
 

@@ -4,12 +4,12 @@ import type { Replica } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { Setup } from './state.ts'
 
-/** Who was refused in the last minutes, and which global window refuses everybody now. It does not ask the store itself. */
+/** Who was refused in the last minutes, and which global window refuses everybody now. The functions get what the store has said. */
 
 /** How old a present refusal may be, in milliseconds. */
 export const RECENT_MS = 5 * 60_000
 
-/** How many refusals are looked at. More users than this are shown as "100 or more". */
+/** How many refusals are looked at. The counts include no others, so each of them is at most this. */
 export const MOST_RECENT = 100
 
 type Full = StatusResponse['full'][number]
@@ -25,8 +25,8 @@ export function fullWindows(windows: WindowStatuses, recent: readonly Episode[],
 }
 
 /**
- * A window with tokens left counts as full for a more expensive route if somebody was refused for it in this run. Tokens beyond a soft
- * limit count as left too.
+ * A window with tokens left counts as full for the most expensive route if they are too few for it and the window has refused somebody in
+ * this run. Tokens beyond a soft limit count as left too.
  */
 function fullWindow(category: string, of: WindowStatus, recent: readonly Episode[], costs: Costs): Full[] {
   const { window, startedAt, resetAt } = of
@@ -74,10 +74,10 @@ interface Look {
 
 /** The time over which present numbers are counted, in milliseconds. */
 const MINUTE_MS = 60_000
-/** The least time between two kept looks, in milliseconds. So there are at most 60, however many pages ask. */
+/** The least time between two kept looks, in milliseconds. It bounds how many looks are kept, however many pages ask. */
 const APART_MS = 1000
 
-/** Counts what the upstream did in the last minute, since the first look in it. Each call is a look. */
+/** Counts forwarded and failed requests since the oldest look of the last minute; `null` if there was none. Each call is a look. */
 export function lastMinute(): (beats: readonly Beat[], at: number) => StatusResponse['upstream'] {
   let looks: readonly Look[] = []
   return (beats, at) => {
@@ -88,7 +88,7 @@ export function lastMinute(): (beats: readonly Beat[], at: number) => StatusResp
   }
 }
 
-/** A new replica counts from its start, and one that is gone does not count. */
+/** The requests between two looks. A new replica counts from its start, and a replica that is gone does not count. */
 function between(before: Look, beats: readonly Beat[]): NonNullable<StatusResponse['upstream']> {
   const known = new Map(before.beats.map(({ instance, counts }) => [instance, counts]))
   const since = (field: 'forwarded' | 'failed'): number =>

@@ -33,7 +33,7 @@ export function tooDear(policy: Policy, routes: readonly Priced[]): TooDear[] {
   })
 }
 
-/** A limit of 0 keeps a plan from a category on purpose. */
+/** Checks the limits that a plan has of its own. A limit of 0 does not count, since it keeps the plan from a category on purpose. */
 function tooDearIn(policy: Policy, plan: string, category: string, routes: readonly Priced[]): TooDear[] {
   const { personal: everybody } = policy.limitsOf(category)
   const { personal, organisation } = policy.limitsOf(category, plan)
@@ -44,7 +44,7 @@ function tooDearIn(policy: Policy, plan: string, category: string, routes: reado
   return found.map((each) => ({ plan, ...each, msg: `Plan ${plan}: ${each.msg}` }))
 }
 
-/** Checks the limits that were set for one user, by value or by a plan of the user's own. */
+/** Checks the limits that were set for one user, by a value, a factor or a plan of the user's own. */
 export function tooDearFor(
   policy: Policy,
   user: string,
@@ -72,7 +72,7 @@ function setsIn({ limits, factor = 1 }: Sets, category: string): (window: string
   return (window) => factor !== 1 || Object.hasOwn(row, window)
 }
 
-/** Checks the limits that were set for one organisation. A limit of 0 keeps it from a category on purpose. */
+/** Checks the limits that were set for one organisation. A limit of 0 does not count, since it keeps the organisation out on purpose. */
 export function tooDearForOrganisation(
   policy: Policy,
   organisation: string,
@@ -113,7 +113,10 @@ export interface TooDearLines {
 /** How many lines are listed. */
 const MOST_LINES = 100
 
-/** Like `tooDearFor`, for many users. It looks closely only at those with low values. @param policy with these overrides */
+/**
+ * Checks the limits of all overrides in a file. Among users it looks closely only at those with a value below a cost, a factor below 1 or a
+ * plan with such limits, and counts all of these. @param policy with these overrides
+ */
 export async function tooDearLines(
   policy: Policy,
   wanted: WantedOverrides,

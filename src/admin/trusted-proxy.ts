@@ -4,7 +4,7 @@ import type { AdminToken } from './session-cookie.ts'
 
 /** A proxy in front that signs people in, for example oauth2-proxy. */
 export interface TrustedProxy {
-  /** Names of header fields, in lower case. */
+  /** The header field with the person's name, in lower case. `groups` is the field with the groups. */
   readonly name: string
   readonly groups: string
   readonly roles: Roles
@@ -12,7 +12,7 @@ export interface TrustedProxy {
   readonly isFrom: (address: string) => boolean
 }
 
-/** The person whom the proxy vouches for; `null` if the request does not come from it, or names nobody. */
+/** The person whom the proxy vouches for, or a refusal; `null` if the request does not come from the proxy, or lacks the field with the name. */
 export function vouchedFor(
   proxy: TrustedProxy | null,
   { headers, address }: { readonly headers: Headers; readonly address: string },
@@ -24,7 +24,7 @@ export function vouchedFor(
     ofGroups: `the field ${proxy.groups}`,
     key: 'admin.trusted.roles',
   }
-  // Two fields would be two names, even if one is empty, because the proxy has forwarded a field of the client.
+  // If there are two names, even an empty one, the proxy has forwarded a field of the client beside its own, so neither counts.
   const [name = '', another] = textsOf(headers[proxy.name])
   const groups = textsOf(headers[proxy.groups]).filter((text) => text !== '')
   const found = personOf({ name: another === undefined ? name : null, groups }, { roles: proxy.roles, tokens, source })

@@ -10,7 +10,7 @@ export type SeenStore = Pick<
   'readHistory' | 'readMemberships' | 'readNamed' | 'knownFor' | 'listTokens' | 'readRefusals'
 >
 
-/** Ids that are asked for together. */
+/** How many ids are looked up together. */
 const STEP = 128
 
 /**
@@ -36,7 +36,7 @@ export async function unseenAmong(
   return unseen
 }
 
-/** The mark for one such name in a response. @throws StoreError */
+/** The mark in a response whose user or organisation the store does not know. @throws StoreError */
 export async function unseenMark(store: SeenStore, whose: Owner): Promise<{ readonly unseen?: true }> {
   const { user, organisation = '' } = whose
   const found =
@@ -47,7 +47,7 @@ export async function unseenMark(store: SeenStore, whose: Owner): Promise<{ read
 /** One of the two members is set. */
 type Owner = Pick<GivenGrant, 'user' | 'organisation'>
 
-/** Whether anything is kept that a request's credential has named or that a request has used. */
+/** For each id, whether the store keeps facts from a credential, a first charge, or usage. */
 async function haveAsked(store: SeenStore, scope: HistoryScope, ids: readonly string[]): Promise<boolean[]> {
   const named = scope === 'personal' ? store.readMemberships(ids) : store.readNamed(ids)
   const known = scope === 'personal' ? ids.map((id) => store.knownFor(id)) : []
@@ -64,7 +64,7 @@ function hasUsed(history: OwnerHistory): boolean {
   return has
 }
 
-/** A limit of 0 refuses even the first request, and nothing else is kept of it. */
+/** Removes the names that were refused. If a limit of 0 refuses the first request, nothing but the refusal is kept of it. */
 async function withoutRefused(store: SeenStore, scope: HistoryScope, unseen: Set<string>, shadow: boolean) {
   if (unseen.size === 0) return
   const [only] = unseen
@@ -75,7 +75,7 @@ async function withoutRefused(store: SeenStore, scope: HistoryScope, unseen: Set
   }
 }
 
-/** Unknown names in a call that sets or gives something. */
+/** Names that the store does not know, in a file of overrides or in a change. */
 export interface UnseenNames {
   /** The first 100, with their lines if there are any. */
   readonly first: readonly (Whose & { readonly line?: number })[]
@@ -84,7 +84,7 @@ export interface UnseenNames {
 
 const MOST_LINES = 100
 
-/** Unknown names in a file of overrides for whom nothing was set before. @throws StoreError */
+/** The names in a file of overrides that the store does not know, and for which nothing was set before. @throws StoreError */
 export async function unseenLines(store: SeenStore, wanted: WantedOverrides, before: AllOverrides) {
   const newIn = (of: Wanted<unknown>, had: ReadonlyMap<string, unknown>) => [...of.keys()].filter((id) => !had.has(id))
   const lineOf = (of: Wanted<unknown>, id: string) => of.get(id)?.line ?? 0

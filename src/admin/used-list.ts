@@ -6,9 +6,9 @@ import { recentField, tooLongFor } from './recent-use.ts'
 import { type Mark, ORDERS, type RosterPage, type RosterWish } from './roster.ts'
 import type { View } from './state.ts'
 
-/** What is asked of lists of users and of organisations. */
+/** The queries of the lists of users and of organisations. */
 
-/** The query of such a list. */
+/** The parameters that both lists have. */
 export function pageQuery(who: 'user' | 'organisation') {
   return z.strictObject({
     query: shortText(256)
@@ -49,7 +49,7 @@ export const CURSOR: FieldProblem = { path: 'cursor', msg: 'must be the `next` o
 
 type Plans = Pick<View['policy'], 'plans'>
 
-/** What is wrong with a query that is good by itself: a page that is too long, or a plan that the configuration lacks. */
+/** A problem that the schema of the query cannot find: a page that is too long, or a plan that the configuration lacks. `null` for none. */
 export function pageProblem(
   { recent, limit, plan }: Pick<UsersQuery, 'recent' | 'limit' | 'plan'>,
   { plans }: Plans,
@@ -63,7 +63,7 @@ export function pageProblem(
   return { path: 'plan', msg: `must be one of ${plans.slice(0, 20).join(', ')}${more}` }
 }
 
-/** The question to a roster, with the order of the query. */
+/** The question to a roster. The caller adds the order, because each list has another default. */
 export function rosterWish(
   query: z.infer<typeof OrganisationsQuery> & Pick<RosterWish, 'shadow' | 'exempt' | 'organisation'>,
   policy: Plans,
@@ -73,7 +73,7 @@ export function rosterWish(
   return problem === null ? { ...wish, offset: Number(cursor) } : { problems: [problem] }
 }
 
-/** How many entries there are, and the cursor of the next page. */
+/** The fields of a sorted list beside its entries: how many there are, and the cursor of the next page. */
 export function shownOf(
   { total, counts }: RosterPage,
   complete: boolean,

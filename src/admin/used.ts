@@ -8,7 +8,7 @@ export const ANYBODY = '-'
 
 /**
  * What one user, the users of one organisation or all users together have used, with the store's time of the reading.
- * @param id of the user or of the organisation; for all users together it says nothing
+ * @param id of the user or of the organisation. For all users together it is only returned
  * @throws StoreError
  */
 export async function readUsed(

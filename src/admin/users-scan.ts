@@ -35,9 +35,9 @@ interface Place {
 }
 
 const START: Place = { phase: 'overrides', step: null, after: null }
-/** How many of `LOOKED_AT` one request looks at if usage or plan decide who matches. A search without a hit ends with an empty page and a cursor. */
+/** How many users one request looks at if more than the id decides who matches. A search without a hit ends with an empty page and a cursor. */
 const FILTERED_AT = 50_000
-/** Owners with an override are read one by one, this many at a time. Each counts as much as several of a scan. */
+/** Owners with an override are read one by one, this many at a time. Each counts as much as `SCANNED_FOR_ONE` owners of a scan. */
 const READ_AT_ONCE = 50
 const SCANNED_FOR_ONE = 50
 
@@ -77,7 +77,7 @@ class Scan {
   readonly #query: UsersQuery
   /** Whether only owners with an override can match. */
   readonly #needsOverride: boolean
-  /** Whether usage and plan decide who is among them, and not the id alone. */
+  /** Whether usage, plan or organisation decide who matches, and not the id alone. */
   readonly #judges: boolean
   readonly #wanted: string
   #sorted: readonly string[] | null = null
@@ -115,7 +115,7 @@ class Scan {
       lookedAt += seen.owners.length * (isScan ? 1 : SCANNED_FOR_ONE)
       const left = seen.owners.filter((used) => this.#isLeft(used, here, at))
       const rest = (await this.#fitting(left, at)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
-      // If some are left over, the next page goes on after the last.
+      // If some are left over, the next page goes on after the last one that is shown.
       const shown = rest.slice(0, limit - found.length)
       found.push(...shown)
       place = shown.length < rest.length ? { ...here, after: shown.at(-1)?.id ?? here.after } : this.#behind(here, seen)
@@ -138,7 +138,7 @@ class Scan {
     return { at: owners[0]?.at ?? view.at, owners, next: ids.length < left.length ? (ids.at(-1) ?? null) : null }
   }
 
-  /** Whether one of a step is not on a page before, and no other phase has that one. */
+  /** Whether an owner of a step matches by id, was on no page before, and does not belong to the other phase. */
   #isLeft(used: Used, { phase, after }: Place, at: number): boolean {
     if (after !== null && used.id <= after) return false
     const { overrides } = this.#options.view.state
@@ -149,7 +149,7 @@ class Scan {
     return id !== this.#query.query && this.#hasId(id) && id.toLowerCase().includes(this.#wanted)
   }
 
-  /** Decides by the id alone. */
+  /** Whether an id can match, apart from the text of the search. */
   #hasId(id: string): boolean {
     const { state, policy } = this.#options.view
     return (!this.#needsOverride || state.overrides.has(id)) && (!this.#query.shadow || policy.isShadowed(id))
@@ -159,7 +159,7 @@ class Scan {
     return isInUse(counters, this.#options.view.policy.windowsOfAnybody, at)
   }
 
-  /** The part that usage and plan decide. @throws StoreError */
+  /** The owners who match by usage, plan and organisation. @throws StoreError */
   async #fitting(some: readonly Used[], at: number): Promise<readonly Used[]> {
     if (!this.#judges || some.length === 0) return some
     const { view, judge } = this.#options

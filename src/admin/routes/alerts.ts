@@ -23,12 +23,12 @@ interface AlertRoutesOptions {
   readonly testAlert: TestAlert
 }
 
-/** The routes of alerts: what they report, what became of it, and a test. They show no secrets of a receiver. */
+/** The routes of alerts: their events with the result of the delivery, and a test. They show no secrets of a receiver. */
 export function alertRoutes({ store, setup, testAlert }: AlertRoutesOptions): Route[] {
-  /** One test at a time, so that a receiver does not get one for each click. */
+  /** One test at a time, so that a receiver never gets several at once. */
   const inTurn = oneAtATime()
 
-  /** Alerts with waiting events that are no longer configured. */
+  /** Alerts that are not in the configuration but still have waiting events. */
   async function formerAlerts(wanted: string | undefined): Promise<AlertsResponse['former']> {
     const configured = new Set(setup().alerts.map(({ name }) => name))
     const waiting = (await store.listAlerts()).filter(({ alert, pending }) => pending > 0 && !configured.has(alert))

@@ -63,7 +63,7 @@ function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, 
 
 /** The route of the audit. */
 export function auditRoutes(desk: Desk): Route[] {
-  /** Each search with a filter may look through 2,000 entries. */
+  /** One at a time, because each page with a filter may look through 2,000 entries. */
   const inTurn = oneAtATime()
   return [
     route('GET', '/api/audit', {

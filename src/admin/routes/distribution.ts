@@ -23,7 +23,7 @@ const Query = z.strictObject({
 
 /** The route that shows how users are distributed below a limit. */
 export function distributionRoute(desk: Desk): Route {
-  /** Each request looks through all users, as a preview does. */
+  /** One at a time, because each request looks through all users or organisations. */
   const inTurn = oneAtATime()
   return route('GET', '/api/quota/distribution', {
     summary: 'How many users lie at each share of a limit, and what they have used',

@@ -11,13 +11,13 @@ import type { View } from '../state.ts'
 
 export interface InForce {
   readonly view: View
-  /** The user's usage in the categories of the view's policy. */
+  /** The user's counters, for the `countedOf` of the view's policy. */
   readonly snapshot: UsageSnapshot
   /** The user with the plan and organisation of the question, or else those that the user's credential last named. */
   readonly payer: Payer
 }
 
-/** A part that no such request has. If it was ignored, the caller would believe that it was used. */
+/** A part of the question that does not fit the request. If it was ignored, the caller would believe that it was used. */
 export interface WrongQuestion {
   readonly problem: FieldProblem
 }
@@ -88,7 +88,7 @@ async function responseTo(desk: Desk, explain: Explain, question: Question): Pro
   return 'problem' in response ? badFields([response.problem]) : ok(response)
 }
 
-/** What a request of the question's user would meet now. @throws StoreError */
+/** Everything that would decide about a request of the question's user now. @throws StoreError */
 export async function inForceFor(desk: Desk, { user, plan, organisation }: Question): Promise<InForce> {
   const [view, last] = await Promise.all([desk.view(user), desk.payerOf(user)])
   const payer = { ...last, plan: plan ?? last.plan, organisation: organisation ?? last.organisation }

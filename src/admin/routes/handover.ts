@@ -95,7 +95,7 @@ async function open(
   }
 }
 
-/** The same for a link that never existed. */
+/** The response is the same for a link that never existed. */
 const NOT_VALID = refusal(
   'not_found',
   'This link is no longer valid: it was opened, its time is over, or the key was revoked. Ask whoever sent it for another one.',

@@ -115,7 +115,7 @@ async function show(desk: Desk, id: string, turn: Turn): Promise<AdminResponse> 
   return ok(response, etag(response.override?.version ?? 0))
 }
 
-/** @param member the latest user, with the plan @param members one for each of their plans */
+/** @param member a user with the plan that was named last @param members one user for each plan, to judge whether the organisation is blocked */
 function lineOf(view: View, used: Used, member: Payer, members: readonly Payer[], at: number): OrganisationResponse {
   const { policy, state } = view
   const { id, counters } = used
@@ -174,7 +174,7 @@ function windowOf(
 /** Resets category after category. Each gets its own entry in the audit. */
 async function reset(desk: Desk, call: Call, organisation: string): Promise<AdminResponse> {
   const { policy, setup } = await desk.view()
-  // A month of the organisation's own may be over by the windows of the file.
+  // By a window of the file, a month that began on a day of the organisation's own may seem over.
   const windows = policy.windowsOfAnybody
   for (const category of setup.quota.baselines.personal.keys()) {
     await desk.record(call, { kind: 'quota_reset', organisation, category, windows, all: true }, () => NO_CONTENT)

@@ -169,7 +169,7 @@ async function responseTo(
   return ok(response, etag(about.version))
 }
 
-/** The uppermost override. */
+/** The fields of the uppermost override, as a line of the file has them; `null` for none. */
 function line(packed: OverrideDifference['from']) {
   const override = overridesIn<UserOverride | OrganisationOverride>(packed ?? undefined).at(-1)
   return override === undefined ? null : fieldsOf(override)

@@ -32,7 +32,7 @@ import { tooDearFor, tooDearForOrganisation } from '../too-dear.ts'
 import { unseenMark } from '../unseen.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 
-/** Users or organisations, which have overrides. `Stored` is the stored form of one, and `Shown` that of the API. */
+/** What differs between overrides of users and of organisations. `Stored` is the stored form of an override, and `Shown` the form of the API. */
 interface Overridden<Stored extends OrganisationOverride, Shown extends { readonly version: number }> {
   readonly path: string
   /** For sentences, like `a user`. */

@@ -46,7 +46,7 @@ export function personRoutes(desk: Desk): Route[] {
   ]
 }
 
-/** What it takes to read all that is kept of a user. @throws StoreError */
+/** The options of `personOf` and `isKept` (person.ts). @throws StoreError */
 export async function personOptions(desk: Desk): Promise<PersonOptions> {
   const { state, policy } = await desk.view()
   return { store: desk.store, state, policy, alerts: desk.setup().alerts.map(({ name }) => name) }

@@ -74,7 +74,7 @@ async function list(desk: Desk, { signal }: Call): Promise<AdminResponse> {
   )
 }
 
-/** The names in a path below a plan. A plan's name may contain a dot, and then its paths begin like those of another plan. */
+/** A path below a plan, if it has three names. If another plan's name continues this one with a dot, its paths begin alike but are longer. */
 function placesIn(path: string): string[] {
   return path.split('.').length === 3 ? [path] : []
 }
@@ -92,7 +92,7 @@ async function ofPlan(desk: Desk, call: Call, handle: (call: Call) => Promise<Ad
   const terms = Object.entries({ reason, from, until, guard }).filter(([, value]) => value !== undefined)
   const response = await handle({
     ...call,
-    // Defines a member, because an assignment to `__proto__` would not.
+    // `fromEntries` defines a member even for a plan `__proto__`, which an assignment would not.
     body: { plans: Object.fromEntries([[name, limits]]), ...Object.fromEntries(terms) },
   })
   const { problems } = (response.body ?? {}) as { readonly problems?: readonly FieldProblem[] }

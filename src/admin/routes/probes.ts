@@ -7,8 +7,8 @@ export interface ProbeOptions {
   /** Whether to keep the process. `false` makes it restart. */
   readonly live: () => boolean
   /**
-   * Whether traffic should come. A process that is ready may give reasons that say what it lacks. With `startup` only
-   * the start counts: as a sidecar the gateway must be up before the application, and a restart brings no store back.
+   * Whether traffic should come. A process that is ready may still give reasons that say what it lacks. With `startup` only the gateway's own
+   * start counts, because a sidecar must be up before its application, and a restart would not bring back a store.
    */
   readonly ready: (startup: boolean) => { ready: boolean; reasons: string[] }
   readonly metrics: { render(): Promise<string>; readonly contentType: string }

@@ -28,7 +28,7 @@ async function reset(desk: Desk, call: Call): Promise<AdminResponse> {
   return desk.record(call, change, ({ from }) => ok({ from: from as QuotaResetResponse['from'] }))
 }
 
-/** A month of the organisation's own may be over by the windows of the file. */
+/** Replaces the windows by those with the longest months. By a window of the file, a month that began on an organisation's day may seem over. */
 async function asLongAsAny(desk: Desk, { windows, ...rest }: QuotaReset): Promise<QuotaReset> {
   const { policy } = await desk.view()
   const names = new Set(windows.map(({ name }) => name))
@@ -61,7 +61,7 @@ function readReset({ setup }: Desk, body: unknown): Fields<QuotaReset> {
   return { data: { kind: 'quota_reset', ...whose, category, windows: named, all: window === undefined } }
 }
 
-/** The windows of a single user have another route. */
+/** Names the right route if the body names a user. */
 function problemsOfOthers(body: unknown): FieldProblem[] {
   if (!isObject(body) || !Object.hasOwn(body, 'user')) return []
   return [{ path: 'user', msg: 'the windows of one user are emptied by POST /api/users/{id}/reset' }]

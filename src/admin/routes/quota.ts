@@ -123,7 +123,7 @@ async function showChanged(desk: Desk, entry: AuditEntry | undefined, reach: Pat
 
 /** Makes the change in the body of a call. */
 export async function changeQuota(desk: Desk, call: Call): Promise<AdminResponse> {
-  // Reads the state afresh, because something that another replica has just set can be removed.
+  // The state is read from the store, because a change may remove a value that another replica has just set.
   const state = await desk.control.fresh()
   const read = readPatch(desk, state, call.body)
   if ('problems' in read) return badFields(read.problems)
@@ -182,7 +182,7 @@ export async function previewOf(desk: Desk, { body, signal }: Pick<Call, 'body' 
 
 const DAY_MS = 86_400_000
 
-/** What the limits of a change would have refused in the last 24 hours. @throws StoreError, or the reason of the signal */
+/** The runs of the last 24 hours, compared with the limits of a change. @throws StoreError, or the reason of the signal */
 async function yesterdayUnder(
   desk: Desk,
   { setup }: View,
@@ -200,7 +200,7 @@ async function yesterdayUnder(
   return { from: iso(from), to: iso(to), complete, scanned, rows }
 }
 
-/** Categories and windows are those of the file, which only the domain knows. The schema behind this check is only a net. */
+/** Reads a patch. Only the domain knows the categories and windows of the file, so its check decides, and the schema is only a second net. */
 function readPatch(desk: Desk, { settings }: ControlState, body: unknown) {
   const problems = problemsOf(body, desk.setup().quota, settings.value)
   if (problems.length > 0) return { problems }
@@ -245,10 +245,7 @@ export function settingsInForce(inForce: InForce, factor: number, at: number): S
   }
 }
 
-/**
- * Limits into which some request can never fit. In mode `adaptive` the lowest factor counts, because it can be reached
- * when nobody looks.
- */
+/** Limits into which some request can never fit. In mode `adaptive` those at the lowest factor count, because it can be reached at any time. */
 function warningsOf({ priced, adaptive }: View['setup'], settings: QuotaSettings, factor: number): WarningResponse[] {
   return tooDear(createPolicy(settings, Math.min(factor, adaptive.min)), priced)
 }
@@ -271,7 +268,7 @@ export function planWritten({ personal, organisation, over }: PlanLimits): PlanT
   return { personal: written(personal, over?.personal), organisation: written(organisation, over?.organisation) }
 }
 
-/** In the form that the API accepts. */
+/** Limits in the form that the API accepts. */
 function plain({ personal, global, over }: ScopedLimits): LimitTables {
   return { personal: written(personal, over?.personal), global: written(global, over?.global) }
 }

@@ -55,7 +55,7 @@ async function take(desk: Desk, call: CallOf<z.infer<typeof Why>>, now: number):
   const asked = { ...call, body: call.query }
   for (const change of importsOf([...records.values()])) {
     await desk.record(asked, change, () => NO_CONTENT)
-    // The embedded store makes each one synchronously.
+    // The embedded store makes each change synchronously.
     if (slices.isOver()) await slices.next()
   }
   return ok({ imported: records.size, known: already } satisfies ImportedTokensResponse)

@@ -164,7 +164,7 @@ interface Made {
 
 async function recordMade(desk: Desk, call: Call, { token, change, wish, now }: Made): Promise<AdminResponse> {
   const { record, to } = change
-  // First the link: one without a key can be made again, but a key that nobody has seen would stay.
+  // The link is stored first. A link without a key does no harm, but a key that nobody has seen would stay valid.
   const handover = wish === undefined ? null : await handOver(desk, { token, record, wish, now })
   const made = handover === null ? change : { ...change, to: { ...to, linkUntil: handover.expiresAt } }
   const shown = handover === null ? { token } : { handover }
@@ -193,7 +193,7 @@ const Rotation = z.strictObject({
   reason: schemas.reason.optional(),
 })
 
-/** For how long the old key stays valid, in milliseconds, at least as long as a link to the new one works. */
+/** For how long the old key stays valid, in milliseconds: 0, or longer than the link to the new key works. */
 function graceBeside({ grace, handover }: z.infer<typeof Rotation>): number | readonly FieldProblem[] {
   const linkMs = handover === undefined ? 0 : linkMsOf(handover)
   if (grace === undefined) return linkMs + graceOf('24h')
@@ -225,7 +225,7 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   return recordMade(desk, call, { token, change: rotationOf(record, old, now + grace), wish, now })
 }
 
-/** The id of the key that replaced this one. The end of this one is that of its grace, which must not end the next one too. */
+/** The id of the key that replaced this key; `null` for none. A replaced key ends with its grace, and no new key may take over that end. */
 async function successorOf({ store }: Desk, { id }: AccessKeyRecord): Promise<string | null> {
   for await (const { what, subject, to } of auditEntries(store)) {
     if (what !== 'token_created') continue
@@ -240,7 +240,7 @@ function replacedAlready(successor: string): AdminResponse {
   return refusal('conflict', msg)
 }
 
-/** The requested end, or what is wrong with it. */
+/** The requested end in milliseconds since the epoch, `null` for none, or what is wrong with it. */
 export function accessKeyEnd(
   expiresAt: string | null | undefined,
   now: number,

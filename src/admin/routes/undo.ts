@@ -39,7 +39,7 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
   })
 }
 
-/** Restores all overrides that a file has replaced, except where something was set since then. */
+/** Restores all overrides that a file has replaced, except those that somebody has set since then. */
 async function undoFile(desk: Desk, call: Call, entry: AuditEntry): Promise<AdminResponse> {
   const before = await desk.store.readReplaced(entry.version)
   if (before === null) return responseTo(undoOf(entry, storedOf(desk.control.state()), 0), entry, undefined)

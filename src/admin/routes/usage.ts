@@ -101,7 +101,10 @@ async function responseTo(
   return ok(response)
 }
 
-/** The grants of the user or organisation, if the named organisation is the user's. @throws StoreError */
+/**
+ * The grants of the one user or organisation in the query. There are none if the query also names an organisation that is not the user's.
+ * @throws StoreError
+ */
 async function grantsIn(
   { control }: Desk,
   store: UsageSource,

@@ -58,7 +58,7 @@ async function show(desk: Desk, user: string, lead: string | null): Promise<Admi
     return [category, rows]
   })
   const override = overrideOf(now.state, user, now.at, lead)
-  // Recent usage is enough to know, without reading everything that is kept.
+  // A user with recent usage is known, so nothing else that is kept need be read.
   const hasUsed = snapshot.personal.some((counter) => counter.length > 0)
   const response: UserResponse = {
     user,
@@ -73,7 +73,7 @@ async function show(desk: Desk, user: string, lead: string | null): Promise<Admi
   return ok(response, etag(override?.version ?? 0))
 }
 
-/** Without the other parts of a trace. */
+/** The layers of a limit, without the other parts of its trace. */
 export function layers({ source, steps }: LayersResponse): LayersResponse {
   return { source, steps }
 }
