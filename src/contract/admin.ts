@@ -1,8 +1,8 @@
 /**
- * The schemas of the admin API. Those of bodies and queries validate. Those of responses are in the OpenAPI document,
- * and give responses their types (`api.ts`). The document lists them in the order of these lines.
+ * The schemas of the admin API. Schemas of bodies and queries validate. Schemas of responses are in the OpenAPI document, and give responses
+ * their types (`api.ts`). The document sorts them by name.
  */
-// biome-ignore-all assist/source/organizeImports: sorted, they would change the document
+// biome-ignore-all assist/source/organizeImports: the parts that all others use come first
 export * from './admin/values.ts'
 export * from './admin/process.ts'
 export * from './admin/limits.ts'

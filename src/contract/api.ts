@@ -17,9 +17,9 @@ export type LimitTables = Of<typeof schemas.limitTables>
 /** A price that depends on the request. A value may have a price of its own. */
 export type AskedPrice = Of<typeof askedPrice>
 
-/** Any response with a status of 400 or above. */
+/** The JSON body of an error. */
 export type ErrorResponse = Of<typeof schemas.errorResponse>
-/** GET /api/session, POST /api/session { token }, DELETE /api/session */
+/** GET /api/session and POST /api/session */
 export type SessionResponse = Of<typeof schemas.session>
 /** POST /api/session/provider */
 export type SignInBegunResponse = Of<typeof schemas.signInBegun>
@@ -31,12 +31,12 @@ export type StandingResponse = Of<typeof schemas.standing>
 export type LayersResponse = Of<typeof schemas.layers>
 /** A limit in force, with its usage and its layers. */
 export type LimitResponse = Of<typeof schemas.limit>
-/** The same without usage, which only the store knows. */
+/** A limit in force with its layers, without usage, which only the store knows. */
 export type LimitInForceResponse = Of<typeof schemas.limitInForce>
 /** A limit, and rules whose requests may cost more than it ever allows. */
 export type WarningResponse = Of<typeof schemas.warning>
 
-/** The settings in one layer. */
+/** The settings of the file, or the settings in force. */
 export type SettingsResponse = Of<typeof schemas.settings>
 /** The settings, and the limits that result. */
 export type SettingsInForceResponse = Of<typeof schemas.settingsInForce>
@@ -44,7 +44,7 @@ export type SettingsInForceResponse = Of<typeof schemas.settingsInForce>
 export type QuotaResponse = Of<typeof schemas.quota>
 /** GET /api/in-force: the settings that this gateway enforces, without asking the store. Its ETag is that of GET /api/quota. */
 export type InForceResponse = Of<typeof schemas.inForce>
-/** PATCH /api/quota */
+/** PATCH /api/quota and PATCH /api/plans/{id} */
 export type QuotaChangedResponse = Of<typeof schemas.quotaChanged>
 /** What was set over time. */
 export type LayerResponse = Of<typeof schemas.layer>
@@ -54,9 +54,9 @@ export type TakenAwayResponse = Of<typeof schemas.takenAway>
 export type EndResponse = Of<typeof schemas.end>
 /** PATCH /api/quota and POST /api/quota/preview */
 export type QuotaPatch = Of<typeof schemas.quotaPatch>
-/** POST /api/quota/preview */
+/** POST /api/quota/preview and POST /api/plans/{id}/preview */
 export type PreviewResponse = Of<typeof schemas.preview>
-/** A limit in a change that nobody follows. */
+/** A value of a change that affects nobody. */
 export type UnfollowedResponse = Of<typeof schemas.unfollowed>[number]
 /** GET /api/plans. Its ETag is that of GET /api/quota. */
 export type PlansResponse = Of<typeof schemas.plans>
@@ -75,9 +75,9 @@ export type OrganisationOverrideBody = Readonly<Record<string, unknown>> & Of<ty
 export type OrganisationOverrideResponse = Of<typeof schemas.organisationOverride>
 /** PUT /api/organisations/{id}/override */
 export type OrganisationOverrideSetResponse = Of<typeof schemas.organisationOverrideSet>
-/** GET /api/quota/distribution?category=&window=&scope=&plan= */
+/** GET /api/quota/distribution */
 export type DistributionResponse = Of<typeof schemas.distribution>
-/** GET /api/users?query=&order=&limit=&cursor= */
+/** GET /api/users */
 export type UsersResponse = Of<typeof schemas.users>
 /** GET /api/users/{id} */
 export type UserResponse = Of<typeof schemas.user>
@@ -85,7 +85,7 @@ export type UserResponse = Of<typeof schemas.user>
 export type PersonExportResponse = Of<typeof schemas.personExport>
 /** DELETE /api/users/{id}?forget=1 */
 export type PersonForgottenResponse = Of<typeof schemas.personForgotten>
-/** GET /api/organisations?query=&order=&limit=&cursor= */
+/** GET /api/organisations */
 export type OrganisationsResponse = Of<typeof schemas.organisations>
 /** GET /api/organisations/{id} */
 export type OrganisationResponse = Of<typeof schemas.organisation>
@@ -98,7 +98,7 @@ export type OrganisationOverridesInForceResponse = Of<typeof schemas.organisatio
 /** GET /api/in-force/users/{id} */
 export type UserInForceResponse = Of<typeof schemas.userInForce>
 
-/** GET /api/explain?user=&method=&path=&cost=&value= */
+/** GET /api/explain */
 export type ExplainResponse = Of<typeof schemas.explain>
 export type ReasonCode = Of<typeof schemas.reasonCode>
 export type ReasonValues = Of<typeof schemas.reasonValues>
@@ -110,9 +110,9 @@ export type CountsResponse = Of<typeof schemas.counts>
 export type StatusResponse = Of<typeof schemas.status>
 /** GET /api/failures */
 export type FailuresResponse = Of<typeof schemas.failures>
-/** GET /api/refusals?user=&scope=&category=&route=&since=&until=&limit=&cursor= */
+/** GET /api/refusals */
 export type RefusalsResponse = Of<typeof schemas.refusals>
-/** GET /api/refusals/groups?by=&step=&part=&user=&organisation=&scope=&category=&route=&since=&until=&limit= */
+/** GET /api/refusals/groups */
 export type RefusalGroupsResponse = Of<typeof schemas.refusalGroups>
 
 /** GET /api/alerts?alert=&limit= */
@@ -138,13 +138,13 @@ export type RevokedTokensResponse = Of<typeof schemas.revokedTokens>
 /** PUT /api/tokens/import */
 export type ImportedTokensResponse = Of<typeof schemas.importedTokens>
 
-/** POST /api/tokens { user, name, expiresAt? } */
+/** POST /api/tokens and POST /api/tokens/{id}/rotate, without `handover` in the body. */
 export type NewTokenResponse = Of<typeof schemas.madeToken>
 export type TokenToHandOverResponse = Of<typeof schemas.tokenToHandOver>
 export type HandedOverResponse = Of<typeof schemas.handedOver>
 /** GET /api/routes */
 export type RoutesResponse = Of<typeof schemas.routes>
-/** GET /api/audit?before=&limit=&who=&what=&about= */
+/** GET /api/audit */
 export type AuditResponse = Of<typeof schemas.audit>
 /** POST /api/audit/{id}/undo */
 export type UndoneResponse = Of<typeof schemas.undone>

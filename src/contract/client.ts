@@ -20,7 +20,7 @@ export interface Names {
   readonly windows: readonly { readonly name: string }[]
 }
 
-/** Statuses and codes for clients, without those of a missing route or another method, because operations have both. */
+/** Statuses of a missing route or method. No operation of a document has them, because its route and method exist. */
 type OfOtherRequests = 404 | 405 | 501
 export type OwnStatus = Exclude<(typeof STATUS_OF)[ErrorCode], OfOtherRequests>
 
@@ -76,7 +76,7 @@ function statusOf({ categories }: Names, window: ReturnType<typeof windowOf>) {
 
 const grantOfUsage = grantStatus.extend({ tokens: count.describe('Tokens that were given.') })
 
-/** Contains only grants from which something was taken. */
+/** The usage of a caller. Its grants are those from which something was taken. */
 const ownUsage = tied<ShownPage & Pick<QuotaStatus, 'grants'>>()(
   usage.omit({ knownSince: true }).extend({ grants: z.array(grantOfUsage).optional() }),
 )

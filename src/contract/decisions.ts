@@ -5,10 +5,10 @@ import { errorBody, violationOf } from './refusal.ts'
 
 /** What services that ask for decisions send and get. */
 
-/** Schemas with a name in the OpenAPI document, in its order. */
+/** Schemas with a name in the OpenAPI document. */
 export const named = z.registry<{ id: string; description: string }>()
 
-/** RFC 9110 section 5: allowed names and values of the request's fields. */
+/** The header fields of the request, with the names and values that RFC 9110 section 5 allows. */
 const fields = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,256}$/), z.string().regex(/^[\t -~\x80-\xff]*$/))
 const word = (description: string) => z.string().min(1).max(256).describe(description)
 
@@ -77,9 +77,9 @@ export const decided = z.strictObject({
 export type Decided = z.output<typeof decided>
 named.add(decided, { id: 'Decision', description: 'Whether a request may pass, and what was charged for it.' })
 
-/** The most that a service may report for a request. */
+/** The most tokens of one category that a service may report for a request. */
 const MOST_TOKENS = 1_000_000_000
-/** An id contains names of up to 256 bytes, the organisation's once for each category, and three numbers for each window. */
+/** An id contains names of up to 256 bytes, among them the organisation's once for each category, and three numbers for each window. */
 const id = z.string().max(16_384).describe('The `id` of the decision.')
 
 export const settleBody = z.strictObject({

@@ -1,7 +1,7 @@
 /**
- * What each field of a body means. A name means the same in every body, so it is described once; where a body means something else by
- * a name, the entry names the body too, as in `Explain.status`, or several bodies, as in `User|Organisation.day`. A description at the
- * schema itself goes before all of them.
+ * What each field of a body means. Usually a name means the same in every body and is described once. If a body means something else by a
+ * name, its entry names the body too, as in `Explain.status`, or several bodies, as in `User|Organisation.day`. `?` stands for a query. A
+ * description in the schema itself goes before all of these.
  */
 const WRITTEN: Readonly<Record<string, string>> = {
   Global: 'Requests that a window of all users together refused.',
@@ -444,7 +444,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
   zone: 'IANA name of the time zone.',
 }
 
-/** By one body and a name, or by the name alone. */
+/** Each description by its body and name, such as `User.day`, or by the name alone. */
 export const FIELDS: ReadonlyMap<string, string> = new Map(
   Object.entries(WRITTEN).flatMap(([key, meaning]) => {
     const [name = '', bodies] = key.split('.').reverse()

@@ -7,7 +7,7 @@ import { tied } from './tied.ts'
 
 export const errorBody = z.strictObject({ error: z.string(), msg: z.string() })
 
-/** @param category the names of categories, and of windows, if a document knows them */
+/** @param category any text, or the categories of one configuration @param window any text, or the windows of one configuration */
 export function violationOf(category: z.ZodType<string>, window: z.ZodType<string>) {
   return tied<QuotaViolation>()(
     z.strictObject({

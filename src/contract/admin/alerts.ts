@@ -6,7 +6,7 @@ import { count, name, share, time } from './values.ts'
 
 const scope = z.enum(ALERT_SCOPES)
 
-/** One of another kind of alert is `null`. */
+/** The keys of all kinds of alerts. A key that belongs to another kind is `null`. */
 const own = Object.fromEntries(
   ALERT_KINDS.flatMap(({ keys }) =>
     Object.entries(keys).map(([key, { means }]) => {

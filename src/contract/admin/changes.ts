@@ -16,7 +16,7 @@ import {
   time,
 } from './values.ts'
 
-/** Changes of the settings for everybody. */
+/** Changes of the settings for everybody, their previews, and resets of windows. */
 
 export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'The reason for a change.')
 export const optionalReason = name(

@@ -5,9 +5,9 @@ import { byName, count, name } from './values.ts'
 
 /** Explanations of requests. */
 
-/** The meaning of a sentence in an explanation, with the values in it. */
+/** Codes for the sentences of an explanation. Behind a code are the names of the values in its sentence. */
 export const reasonCode = z.enum([
-  // The gateway would not accept it as a request.
+  // The gateway would not accept the request.
   'method_not_accepted',
   'target_too_long', // max: bytes
   'target_no_path',
@@ -25,7 +25,7 @@ export const reasonCode = z.enum([
   'query_unescaped',
   'body_too_large', // max: bytes
   'priced_in_query', // fields: of the body
-  // No route matches, or none that charges.
+  // No route matches, or nothing is charged at the path.
   'no_route',
   'method_not_allowed', // allow: methods
   'own_path',
@@ -64,14 +64,14 @@ const amount = z.union([count, z.literal('all')])
 
 /** How the response decides the cost. */
 export const settle = z.strictObject({
-  /** By status or class. It is checked first. */
+  /** The cost by status or class of statuses. The status is checked first. */
   status: byName(amount),
   header: z.string().nullable(),
   json: z.array(z.string()).nullable(),
   sum: byName(z.number().min(0)).nullable(),
   bytesPerToken: count.nullable(),
   max: count.nullable(),
-  /** By its possible values; `null` if the value is in tokens. */
+  /** The cost for each value that the response may have; `null` if the value itself is the number of tokens. */
   values: byName(amount).nullable(),
   otherwise: amount,
   missing: amount,
@@ -91,7 +91,7 @@ export const explain = name(
     price: askedPrice.nullable(),
     /** Only for a rule with `settle`, whose cost is a reserve. */
     settle: settle.optional(),
-    /** Only for a rule with several meters: the further ones, in the form of the first. */
+    /** Only for a rule with several meters: all but the first meter, in the form of the first. */
     others: z
       .array(
         z.strictObject({

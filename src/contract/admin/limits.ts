@@ -3,9 +3,9 @@ import type { SharedWindowStatus } from '../../quota/status.ts'
 import { tied } from '../tied.ts'
 import { byName, count, name, scope, time } from './values.ts'
 
-/** A limit with its usage, its layers, and requests for which it is too small. */
+/** Limits with their usage and layers, and how users and organisations stand to them. */
 
-/** For a global window with a reserve (`quota.reserve`), if it is shown for all users together. */
+/** The limit for new users of a global window with a reserve (`quota.reserve`). Only if the window is shown for all users together. */
 export const limitOfNewUsers = count.optional()
 
 /** For a soft limit: the tokens that pass beyond it. */
@@ -29,7 +29,7 @@ export const window = name(
   'One window as it stands; one that is not running has `used` 0 and no times.',
 )
 
-/** By category. */
+/** Windows by category. */
 export const windows = byName(z.array(window))
 
 export const layers = z.strictObject({
@@ -38,14 +38,14 @@ export const layers = z.strictObject({
   steps: z.array(z.string()),
 })
 
-/** `unknown` is the plan in the credential, if it is not configured. */
+/** The plan of a caller, and what names it. `unknown` is the plan in the credential, if it is not configured. */
 export const planInForce = z.strictObject({
   name: z.string().nullable(),
   from: z.enum(['override', 'credential', 'default']).nullable(),
   unknown: z.string().nullable(),
 })
 
-/** Absent if it is the day of the window. */
+/** The day on which somebody's months begin, and what sets it. Absent if it is the day of the window. */
 export const periodDay = z
   .strictObject({
     day: z.int().min(1).max(31),
@@ -80,15 +80,15 @@ export const standing = name(
   'Whether the quota refuses a user now. `room` means that no request is refused. `granted` means that no request is refused because extra tokens pay instead of the window in `grants`. `refused` means that even the cheapest request of a category gets a 429, because of the window `by`. `shadow` means that `by` is full, but refuses nobody because of shadow. `exempt` means that the user is never charged.',
 )
 
-/** Recent usage in equal steps, oldest first. Only on request. */
+/** Recent usage in hours or days, oldest first. Only on request. */
 export const recentUse = z.strictObject({ tokens: count, steps: z.array(count) }).optional()
 
-/** The time of recent usage, and the window whose runs count where they begin. Only on request. */
+/** The time of recent usage, and the window whose runs are counted in the step in which they begin. Only on request. */
 export const recentRange = z
   .strictObject({ from: time, to: time, window: z.string(), complete: z.boolean() })
   .optional()
 
-/** How full the own windows of an owner are, and when they will be full. */
+/** How full the windows of one user or organisation are, and when they will be full. */
 export const fullness = {
   worst: z
     .strictObject({ category: z.string(), window: z.string(), used: count, limit: count, resetAt: time.nullable() })
@@ -97,7 +97,7 @@ export const fullness = {
   tokens: count,
 }
 
-/** For a sorted list: how many entries match, and how many would match with each of these filters. */
+/** Fields of a sorted list: how many entries match, how many would match with each filter, and whether all owners were looked at. */
 export const listCounts = {
   total: count.optional(),
   counts: z

@@ -83,10 +83,10 @@ export const status = name(
         tooDear: z.strictObject({ match: z.string(), cost: count }).nullable(),
       }),
     ),
-    /** How many users were refused in the last 5 minutes by own limits, and members of how many organisations by theirs. */
+    /** How many users were refused in the last 5 minutes by their own limits, and how many organisations refused members by theirs. */
     users: count,
     organisations: count,
-    /** How many users a global window refused in the last 5 minutes. It may have ended since. */
+    /** How many users a global window refused in the last 5 minutes. The window may have ended since. */
     global: count,
     upstream: z.strictObject({ requests: count, failed: count }).nullable(),
     upsets,

@@ -7,9 +7,9 @@ import { byName, count, grantStatus, name, time, unseen } from './values.ts'
 
 const window = z.strictObject({
   window: z.string(),
-  /** By plan, because users of one organisation may have different ones. */
+  /** The limit of each plan, because users of one organisation may have different plans. */
   limits: byName(count),
-  /** The limit in force: that of the override, or else of the organisation's plan; `null` if neither limits the window. */
+  /** The limit in force, from the override or else from the organisation's plan; `null` if neither limits the window. */
   limit: count.nullable(),
   over: count.optional(),
   used: count,
@@ -19,7 +19,7 @@ const window = z.strictObject({
 
 const listed = z.strictObject({
   organisation: z.string(),
-  /** From the newest credential of a user of the organisation that was charged or refused. Only with `quota.plans`. */
+  /** The plan in the newest credential of a user of the organisation that was charged or refused. Only with `quota.plans`. */
   plan: planInForce.optional(),
   windows: byName(z.array(window)),
   override: organisationOverride.nullable(),

@@ -10,7 +10,7 @@ export const errorResponse = name(
     problems: z.array(z.strictObject({ path: z.string(), msg: z.string() })).exactOptional(),
     /** For `version_conflict`: the present version. */
     version: count.exactOptional(),
-    /** For `changed_since`: what the change has set, and what is there now; null follows the file, or is no override. */
+    /** For `changed_since`: what the change has set, and what is there now. A null means the value of the file, or no override. */
     changed: z.array(z.strictObject({ path: z.string(), set: z.unknown(), now: z.unknown() })).exactOptional(),
   }),
   'Error',

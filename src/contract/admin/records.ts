@@ -54,7 +54,7 @@ export const tokenToHandOver = name(
   'A new access key without its secret, and the link that shows the secret once.',
 )
 
-/** Depending on `handover` in the body. */
+/** The access key itself, or with `handover` in the body a link to it. */
 export const newToken = z.union([madeToken, tokenToHandOver])
 
 export const handedOver = name(
@@ -70,7 +70,7 @@ const route = z.strictObject({
   category: z.string().nullable(),
   cost: count.nullable(),
   price: askedPrice.nullable(),
-  /** Only if a request is charged in several categories: the further ones. */
+  /** Only if a request is charged in several categories: all but the first category. */
   others: z
     .array(z.strictObject({ category: z.string(), cost: count.nullable(), price: askedPrice.nullable() }))
     .optional(),

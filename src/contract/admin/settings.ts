@@ -26,7 +26,7 @@ export const settings = name(
     global: z.strictObject({ enabled: z.boolean(), multiplier }),
     baselines: limitTables,
     custom: limitTables.nullable(),
-    /** By name. Only with `quota.plans`. */
+    /** By the name of the plan. Only with `quota.plans`. */
     plans: byName(planTables).optional(),
     shadow: z.boolean(),
   }),
@@ -52,13 +52,13 @@ export const warning = name(
 
 export const warnings = z.array(warning)
 
-/** The settings of one layer, and the limits in force with all layers. */
+/** The settings in force, those of the file, and the limits that result. */
 export const settingsInForce = z.strictObject({
   version: count,
   /** What was set over time, newest first. Only if something is temporary, guarded or scheduled. */
   layers: z.array(layer).optional(),
   ...settings.shape,
-  /** The factor in force of the mode. */
+  /** The factor of the mode in force. */
   factor: z.number(),
   effective,
   over: scopedTable.optional(),
@@ -80,7 +80,7 @@ export const settingsInForce = z.strictObject({
         .optional(),
     }),
   ),
-  /** Limits in force into which some request can never fit; in mode `adaptive` also at its lowest factor. */
+  /** Limits in force into which some request can never fit. In mode `adaptive` they are those at the lowest factor. */
   warnings,
   adaptive: z.strictObject({ factor: z.number() }),
 })
@@ -90,7 +90,7 @@ export const quota = name(
     /** The factor with its reason. */
     adaptive: z.strictObject({
       factor: z.number(),
-      /** Forwarded requests of the last 30 minutes that count, and failed ones. */
+      /** The forwarded requests of the last 30 minutes that count, and how many of them failed. */
       requests: z.number().min(0),
       failed: z.number().min(0),
       share: share.nullable(),
@@ -106,7 +106,7 @@ export const quota = name(
   'The settings in force. `file` is what the file says, and `changed` lists the values that were changed at run time. `cheapest` is the lowest cost in each category that the quota may refuse. `warnings` lists limits that are lower than the cost of some request.',
 )
 
-/** The limits in a change that nobody follows. */
+/** Those values of a change that affect nobody. */
 export const unfollowed = z.array(
   name(
     z.strictObject({
@@ -154,7 +154,7 @@ const plan = name(
     values: planTables,
     changed: z.array(z.string()),
     effective: planLimits,
-    /** The first day of its months in the file. */
+    /** The day on which its months begin, as the file says. */
     periodDay: z.int().min(1).max(31).optional(),
     /** Only if something of the plan is temporary, guarded or scheduled. */
     layers: z.array(layer).optional(),

@@ -37,10 +37,10 @@ export const usage = name(
     step: z.enum(USAGE_STEPS),
     window: z.string().nullable(),
     complete: z.boolean(),
-    /** Only if the range begins earlier. */
+    /** Only if the range begins before this time. */
     knownSince: time.optional(),
     rows: z.array(row),
-    /** Only for a single owner who was given some. */
+    /** Only on the first page about a single user or organisation that has grants. */
     grants: z.array(grant).optional(),
     next: z.string().nullable(),
   }),

@@ -18,10 +18,10 @@ import { byName, count, grantStatus, limitTable, name, overrideRow, reason, time
 
 /** Users: what they have used, and what was set for one of them. */
 
-/** The override has the categories beside these fields. */
 const factor = z.number().min(0).max(100)
 const periodDay = z.int().min(1).max(31)
 
+/** The fields of an override that stand beside its categories. */
 export const overrideFields = z.object({
   factor: factor
     .nullish()
@@ -47,7 +47,7 @@ export const overrideFields = z.object({
   expiresAt: time.nullish(),
 })
 
-/** By what the user's credential last named. Only with `quota.plans`. */
+/** The plan in force, by what the user's credential last named. Only with `quota.plans`. */
 const plan = planInForce.optional()
 const organisation = z.string().optional()
 
@@ -61,7 +61,7 @@ export const override = name(
   z.strictObject({
     version: count,
     limits: limitTable,
-    /** From all layers together. */ factor: z.number().min(0).optional(),
+    /** The product of the factors in force. */ factor: z.number().min(0).optional(),
     periodDay: periodDay.optional(),
     plan: z.string().optional(),
     within: z.string().optional(),
@@ -69,7 +69,7 @@ export const override = name(
     shadow: z.boolean(),
     reason: z.string(),
     expiresAt: time.nullable(),
-    /** Newest first, with the one in force. Only if there is more than one. */
+    /** All layers, newest first, even the one in force. Only if there is more than one. */
     layers: z.array(layer).optional(),
   }),
   'Override',

@@ -6,7 +6,7 @@ import { SCOPE_TITLES } from '../../quota/refusal.ts'
 
 /** Parts of the schemas that several topics use. */
 
-/** Schemas with a name in the OpenAPI document, in its order. */
+/** Schemas with a name in the OpenAPI document. */
 export const named = z.registry<{ id: string; description: string }>()
 
 export function name<T extends z.ZodType>(schema: T, id: string, description: string): T {
@@ -14,7 +14,7 @@ export function name<T extends z.ZodType>(schema: T, id: string, description: st
   return schema
 }
 
-/** ISO 8601, UTC. */
+/** ISO 8601 with an offset. Responses have UTC. */
 export const time = z.iso.datetime({ offset: true })
 export const count = z.int().min(0)
 export const share = z.number().min(0).max(1)
@@ -47,10 +47,10 @@ export const planLimits = name(
   'The limits of a plan that are in force, in tokens. `organisation` has the limits that all users of an organisation share.',
 )
 
-/** The limits from the settings, before overrides. */
+/** The limits that the settings give, without overrides. */
 export const effective = name(
   scopedTable.extend({
-    /** By name. Only with `quota.plans`. */
+    /** By the name of the plan. Only with `quota.plans`. */
     plans: byName(planLimits).optional(),
   }),
   'Effective',
@@ -81,7 +81,7 @@ export const grant = name(
   'Extra tokens that a user or an organisation was given once. When a window of its scope has no room for a request, the grant pays the whole cost of the request.',
 )
 
-/** Whether no request and no access key has used the name. Only present if so. */
+/** Present if no request and no access key has used the name. */
 export const unseen = z.literal(true).optional()
 
 export const grantGiven = name(
@@ -96,7 +96,7 @@ export const grants = name(
   'The first 500 grants, including those that have ended. The newest comes first. `total` is the number of all grants.',
 )
 
-/** In the form of the file. */
+/** A limit in the form of the configuration file. */
 export const limitValue = z.union([z.int().min(0).max(MAX_LIMIT), softLimit, z.literal(NO_LIMIT)])
 
 /** Limits to set; `null` gives a value back to the file. */
@@ -111,7 +111,6 @@ export const limitTable = name(
   'Limits by category and then by name of the window. A limit is a number of tokens, `{ "limit": 1000, "over": 200 }` if 200 more tokens may be spent beyond it, or `unlimited`.',
 )
 
-/** The same for everybody. */
 export const limitTables = name(
   z.strictObject({ personal: limitTable, global: limitTable }),
   'LimitTables',
@@ -124,5 +123,5 @@ export const planTables = name(
   'The limits that are written for a plan. For other windows of a user the baselines apply, and an organisation has no limit there.',
 )
 
-/** The values of an override in one category; `null` follows the default. */
+/** The values of an override in one category. A `null` gets its default. */
 export const overrideRow = byName(limitValue.nullable()).nullable()

@@ -6,7 +6,7 @@ import { count, name, share, time } from './values.ts'
 
 const text = z.string()
 
-/** One for each scope, in the order in which `eventBody` writes its members. */
+/** The data of an event, one schema for each scope, with the members in the order in which `eventBody` writes them. */
 const ofScopes = ALERT_KINDS.flatMap(({ scopes, hasWindow, event }) =>
   Object.entries(scopes).map(([scope, { subject }]) =>
     z.strictObject({
