@@ -35,7 +35,7 @@ const CLEANED: Readonly<Record<string, (component: Json) => Json>> = {
   pathItems: cleanItem,
 }
 
-/** Removes security schemes, which are between the gateway and the upstream. */
+/** Cleans the components of a document. Security schemes are removed, because they are between the gateway and the upstream. */
 export function cleanComponents(components: unknown): Json {
   const kinds = maps(components).filter(([kind]) => kind !== 'securitySchemes' && !kind.startsWith('x-'))
   return Object.fromEntries(kinds.map(([kind, all]) => [kind, each(all, CLEANED[kind] ?? ((component) => component))]))

@@ -32,7 +32,7 @@ const USUAL = ['get', 'post', 'put', 'patch', 'delete']
 /**
  * The API as clients see it through the gateway, as OpenAPI 3.1. It has those operations of the upstream that the route map lets
  * through, each with its cost, its credentials and the responses of the gateway itself. It also has the rules without a known operation,
- * and the quota. It leaves out addresses of the upstream, and the credentials that it asks of the gateway.
+ * and the quota. It leaves out addresses of the upstream, and the credentials that the upstream requires from the gateway.
  */
 export function gatewayDocument({ config, path, upstream: written }: DocumentOptions): Json {
   const upstream = written === null ? {} : asVersion31(written)

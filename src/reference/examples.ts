@@ -9,7 +9,7 @@ import { beginOf, endOf, type Window } from '../quota/window.ts'
 import type { ShownPage } from '../usage/usage-text.ts'
 import { priceList } from './price-list.ts'
 
-/** The start of the windows of the examples. The request comes `LATER_MS` after it, unless the first window is shorter. */
+/** The start of the windows of the examples. The request comes `LATER_MS` later, or just before the end of a shorter window. */
 const STARTED = Date.UTC(2026, 7, 6, 14, 6, 26)
 const LATER_MS = 20 * 60_000
 const ALICE = { user: 'alice', organisation: null, plan: null }

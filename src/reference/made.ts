@@ -3,11 +3,11 @@ import type { Asset } from '../lib/assets.ts'
 import { isKnown, takesGzip } from '../lib/representation.ts'
 import type { OwnResponse } from '../respond/response.ts'
 
-/** A response in both forms. */
+/** A response in its plain form and in its gzipped form. */
 export interface Made {
   readonly plain: OwnResponse
   readonly gzipped: OwnResponse
-  /** `null` if the name changes with the content. */
+  /** `null` for a file whose name changes with its content. */
   readonly etag: string | null
 }
 
@@ -26,6 +26,6 @@ export const SAFE = ['Referrer-Policy', 'no-referrer']
 
 export function choose({ plain, gzipped, etag }: Made, headers: IncomingHttpHeaders): OwnResponse {
   const response = takesGzip(headers['accept-encoding']) ? gzipped : plain
-  // Its body is not sent, and its length is that of the 200 (RFC 9110, 8.6).
+  // The body of a 304 is not sent, and its Content-Length is that of the 200 (RFC 9110, 8.6).
   return isKnown(etag, headers['if-none-match']) ? { ...response, status: 304 } : response
 }

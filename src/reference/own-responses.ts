@@ -9,7 +9,7 @@ function ownStatuses({ charged, route }: Access): OwnStatus[] {
   return route?.idempotency == null ? [...OF_FORWARDED, 401] : [...OF_FORWARDED, 401, 422]
 }
 
-/** Adds the gateway's own responses. @param own by the names of components */
+/** Adds the gateway's own responses to those of an operation. @param own the gateway's responses by their names in the components */
 export function withOwnResponses(upstream: Json, responses: Json, access: Access, own: Json): Json {
   const both = ownStatuses(access).map((status) => {
     const theirs = theirResponse(responses, status)

@@ -5,7 +5,7 @@ import type { Json } from './json.ts'
 
 export type Items = Record<string, Record<string, unknown>>
 
-/** The paths of a document while it is made, and the facts that keep them distinct. */
+/** The paths of a document while it is made. It keeps them, and the ids of their operations, distinct. */
 export class Paths {
   readonly items: Items = {}
   readonly #page: string

@@ -1,12 +1,12 @@
 import { isObject } from '../lib/json.ts'
 import type { Json } from './json.ts'
 
-/** Members that hold values and no schemas. */
+/** Members that hold values and not schemas. */
 const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const', 'value'])
 
 /**
- * Turns a document of OpenAPI 3.0 into the form of 3.1, which takes its schemas from JSON Schema 2020-12: `nullable` is a
- * type, and exclusive bounds are numbers. Other documents are left as they are.
+ * Turns a document of OpenAPI 3.0 into the form of 3.1, which takes its schemas from JSON Schema 2020-12: `nullable`
+ * becomes the type `null`, and exclusive bounds become numbers. Other documents are left as they are.
  * https://www.openapis.org/blog/2021/02/16/migrating-from-openapi-3-0-to-3-1-0
  */
 export function asVersion31(document: Json): Json {

@@ -5,7 +5,7 @@ export interface Shown {
   map(change: (value: unknown, key: string) => unknown): Shown
 }
 
-/** The places of credentials by a document. */
+/** The places of credentials according to a document. */
 export interface Places {
   /** Header fields in lower case. */
   readonly fields: ReadonlySet<string>

@@ -8,7 +8,7 @@ import './main.css'
  * any store of it ever gets a credential.
  */
 
-/** The path of the page's files, which the gateway writes. */
+/** The path of the page's files, which the gateway has written into the page. */
 const base = document.documentElement.dataset.base ?? './'
 const select = element<HTMLSelectElement>('#service')
 const state = element('#state')

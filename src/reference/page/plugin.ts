@@ -17,7 +17,7 @@ export function plugin({ React }: System) {
     })
   }
 
-  /** Shows the price beside the path, also while the operation is closed: then only the document has it. */
+  /** Shows the price beside the path, also while the operation is closed. Only the document has the price then. */
   const OperationSummaryPath =
     (Original: unknown, { specSelectors }: System) =>
     (properties: { readonly operationProps: Operation }) => {
@@ -37,7 +37,7 @@ export function plugin({ React }: System) {
     return h('p', { className: 'left', role: 'status' }, `Left: ${remaining} of ${limit} tokens (${name})`)
   }
 
-  /** Shows nothing, because there is only one server to choose. */
+  /** Shows the choice of servers only if there are several. */
   const ServersContainer =
     (Original: unknown) => (properties: { readonly specSelectors: { servers(): { readonly size: number } } }) =>
       properties.specSelectors.servers().size > 1 ? h(Original, properties) : null
@@ -88,7 +88,7 @@ interface Operation {
 
 const CREDENTIALS = new Set(['auth-bearer-value', 'api_key_value'])
 
-/** Swagger UI has already bound it to the state. */
+/** A selector of the request for an operation. Swagger UI has already bound it to the state. */
 type RequestOf = (...operation: unknown[]) => Shown | null
 
 const conceal = (original: RequestOf, { specSelectors }: System) => {
