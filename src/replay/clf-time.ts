@@ -14,7 +14,7 @@ export function clfTime(text: string): number | null {
   return found[7] === '+' ? local - offsetMs : local + offsetMs
 }
 
-/** The text of a moment in that form, in UTC. @param at milliseconds since the epoch */
+/** A moment as Apache writes it, in UTC. @param at milliseconds since the epoch */
 export function clfTimeOf(at: number): string {
   const date = new Date(at)
   const [day, time] = date.toISOString().slice(0, 19).split('T') as [string, string]

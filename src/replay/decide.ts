@@ -116,7 +116,7 @@ function made<T>(map: Map<string, T>, key: string, make: () => T): T {
   return value
 }
 
-/** The known users by the log alone: the first request of each lies `knownAfterMs` back. The clock is that of the present request. */
+/** The known users by the log alone: their first request came at least `knownAfterMs` before the present one. */
 export class KnownByLog {
   readonly #knownAfterMs: number
   readonly #first = new Map<string, number>()

@@ -19,20 +19,20 @@ export interface Entry {
   readonly days?: NamedDays
   /** The tokens of its price; `null` if the log has none. */
   readonly cost: number | null
-  /** Tokens that stayed charged; `null` if that is the cost, or not known. */
+  /** Tokens that stayed charged; `null` if they are the cost, or not known. */
   readonly charged: number | null
-  /** The same for each of its meters; missing for a request with one. */
+  /** The cost and the charged tokens in each of its categories; missing for a request with one. */
   readonly meters?: readonly EntryMeter[]
   /**
-   * - `passed` it was forwarded
-   * - `unreached` it was forwarded to nobody, and given back
-   * - `repeated` it repeated a charged request, and was not charged
-   * - `asked_again` the same for a question of another proxy or a service, which may have a key that no rule reads
-   * - `exempt` its caller is never charged, by address
-   * - `exempt_user` the same by user, whose entry a configuration may have
-   * - `refused` the quota refused it
-   * - `shadowed` the quota would have, and shadow let it through
-   * - `undecided` shadow let it through without a limit: the store was out, or its key was that of another request
+   * - `passed` the request was forwarded
+   * - `unreached` forwarding reached nobody, and the charge was given back
+   * - `repeated` the request repeated a charged one, and was not charged
+   * - `asked_again` a question of another proxy or a service was repeated. No rule need read the key of such a question
+   * - `exempt` its address was exempt from the quota
+   * - `exempt_user` its user was exempt from the quota. A replay charges the user unless its own configuration exempts him
+   * - `refused` the quota refused the request
+   * - `shadowed` the quota would have refused the request, and shadow let it through
+   * - `undecided` shadow let the request through without a limit: the store was out, or its key was that of another request
    */
   readonly fate:
     | 'passed'
@@ -63,7 +63,7 @@ export interface TunnelEntry {
   readonly id: string
   /** How long the tunnel was open at the charge, in milliseconds; 0 for the handshake. */
   readonly openMs: number
-  /** The interval of its charges, in milliseconds; 0 for the handshake. */
+  /** The interval between charges of the open tunnel, in milliseconds; 0 for the handshake. */
   readonly everyMs: number
 }
 

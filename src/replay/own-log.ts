@@ -42,7 +42,7 @@ type Field =
 type Seen = Readonly<Partial<Record<Field, unknown>>>
 
 function readingOf(seen: Seen): Reading {
-  // A charge of an open tunnel has a line for each meter. The first is read, and the file has the cost in each.
+  // A charge of an open tunnel has a line for each meter. Only the first is read, because the configuration has the cost in each category.
   if ((seen.msg !== 'request' && seen.msg !== TUNNEL_CHARGE) || seen.further === true) return NOT_A_REQUEST
   const { time, durationMs = 0, method, route, decidedAt } = seen
   if (!isMoment(time)) return unreadable('"time" is no moment in milliseconds')
@@ -145,7 +145,7 @@ function daysOf({ periodDay, organisationDay }: Seen): Pick<Entry, 'days'> {
   return Object.keys(days).length === 0 ? {} : { days }
 }
 
-/** For other fates it is 0, which does not say what they would have cost. */
+/** The tokens that stayed charged. With other fates the field is 0, which does not say what the request would have cost. */
 function chargedOf(charged: unknown, fate: Entry['fate']): number | null {
   return fate === 'passed' || fate === 'unreached' ? tokensOf(charged) : null
 }

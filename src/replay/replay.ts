@@ -14,13 +14,13 @@ export async function replay(config: Config, journal: Journal): Promise<Report> 
   return reporter.report()
 }
 
-/** The same, with a listener that hears of each request. */
+/** Decides the requests again, and reports each to a listener. */
 export async function replayTo(config: Config, journal: Journal, listener: Listener): Promise<void> {
   const { reserve } = config.quota
   const known = reserve === undefined ? null : new KnownByLog(reserve)
   // The log names days of credentials and overrides, whether this configuration reads them or not.
   const settings = { ...resolve(config.quota, {}).settings, hasNamedDays: true }
-  // In mode `adaptive` the error rate of that time decided, and the log does not have it.
+  // In mode `adaptive` the factor followed from the failures of that time, which the log does not have. So it is 1 here.
   const policy = createPolicy(settings, 1, undefined, known?.isKnown)
   decideAll(journal, { tariffs: createTariffs(config, await planRulesOf(config)), policy, known, listener })
 }

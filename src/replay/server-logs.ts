@@ -42,7 +42,7 @@ const BEFORE_THE_QUOTA: Reading = { kind: 'other', why: 'refused before the quot
 
 function requestOf(request: string, { status, ...known }: Known): Reading {
   const [, method, target] = REQUEST.exec(request) ?? []
-  // Invalid bytes that a server has logged got 400, 408 or no status.
+  // A logged line of invalid bytes got 400, 408 or no status.
   if (method === undefined || target === undefined) return BEFORE_THE_QUOTA
   const path = target.split('?', 1)[0] ?? ''
   return pathRequest({ ...known, method, path, status: Number(status) })

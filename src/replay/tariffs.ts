@@ -61,7 +61,7 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
   const exempt = new Set(config.quota.exempt?.users)
   const isByAddress = (config.quota.exempt?.addresses ?? []).length > 0
   const ofAddress = createAddressCallers(config.auth.anonymous ?? { ipv4: 32, ipv6: 64, plan: null })
-  // A request without a credential is then the user of its address, as in the gateway.
+  // With `auth.shadow` a request without a credential counts for the user of its address, as in the gateway.
   const letsAllIn = config.auth.shadow
   const givesBack = config.quota.refund === 'unreached'
 
@@ -116,9 +116,9 @@ function uncharged(why: UnchargedReason): Uncharged {
   return { kind: 'uncharged', why }
 }
 
-/** The routes of requests. A named rule is the rule of the same text, or the one that matches a path of it. */
+/** The routes of requests. If the log names a rule, it is the route of a made-up path that this rule matches. */
 function createRoutes(rules: PlanRules): (entry: Entry) => Route | null {
-  /** By kind, method and text: each text of a log is one string, and a joined key would be a new one each time. */
+  /** Routes by kind, method and text. The texts of a log are shared strings, and a joined key would be a new string for each request. */
   const remembered = { rule: new Map<string, Paths>(), path: new Map<string, Paths>() }
   let size = 0
 
