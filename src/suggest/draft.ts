@@ -6,7 +6,7 @@ export interface Draft {
   readonly upstream: string | null
   readonly callers: Callers
   readonly credentials: Credentials
-  /** The field in which the logs' credentials came; `null` if it is not known. */
+  /** The header field in which the credentials of the logs came; `null` if it is not known. */
   readonly key: string | null
   readonly routes: readonly SuggestedRoute[]
   /** For each category both scopes, and each of their windows, in this order. */
@@ -26,7 +26,7 @@ export interface Credentials {
 export interface SuggestedRoute extends SuggestedRule {
   /** Whole tokens, 1 to 100. */
   readonly cost: number
-  /** Requests of the logs that it would charge. */
+  /** Requests of the logs that the route would charge. */
   readonly requests: number
   /** The median duration of a response, in milliseconds; `null` if the logs do not have it. */
   readonly medianMs: number | null

@@ -9,8 +9,8 @@ import { senderOf, stepsOf } from './survey.ts'
 const FOLDING = { case: true, trailingSlash: true, trailingDots: false }
 
 /**
- * Rules for the failed requests that no suggested rule matches. Nobody got anything at their paths, which are those that scanners
- * try. The most frequent ones first.
+ * Rules for the failed requests that no suggested rule matches. The most frequent paths come first.
+ * Nobody got anything at these paths, which scanners try.
  */
 export function failedRules(journal: Journal, rules: readonly SuggestedRule[], names: number): SuggestedRule[] {
   const table = createRouteTable(rules.map(patternOf), FOLDING)

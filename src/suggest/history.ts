@@ -14,7 +14,7 @@ import { FEW, type Margin, percentileOf, roundedUp } from './limits.ts'
 
 export interface HistoryOptions {
   readonly margin: Margin
-  /** Milliseconds since the epoch: runs that started in [from, to). */
+  /** The runs that count: those that started at `from` or later and before `to`, in milliseconds since the epoch. */
   readonly from: number
   readonly to: number
   readonly env: Environment

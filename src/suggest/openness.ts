@@ -1,8 +1,8 @@
 import type { PathAllowances } from '../routing/target.ts'
 
 /**
- * The settings by which a gateway refuses nobody, beside a quota in shadow: all requests that a service of HTTP may get without a
- * gateway pass. A trial uses them, and so does the file that it suggests, until the file enforces.
+ * The settings by which a gateway with its quota in shadow refuses nobody: it lets through every request that a service may get without
+ * a gateway. A trial uses them, and so does the file that it suggests, until the file enforces.
  */
 
 /** Settings of `edge`, as in YAML. */
@@ -12,7 +12,7 @@ export const OPEN_EDGE = {
   shares: '{ address: none, user: none, tunnels: { user: none } }',
 } as const
 
-/** The same for paths. */
+/** The same openness for the paths of a log. */
 export const OPEN_PATHS: PathAllowances = {
   encodedSlash: true,
   emptySegment: true,

@@ -21,11 +21,11 @@ export interface PathNode {
   readonly text: string
   /** Requests of all paths that reach this place. */
   requests: number
-  /** The only sender of them; `null` for several, or for a sender whom the log does not name. */
+  /** The only sender of these requests; `null` if several sent them, or if the log does not name the sender. */
   owner: string | null
   /** The nodes by the next segment in lower case: no rule tells two apart by their letter case. */
   readonly names: Map<string, PathNode>
-  /** The node after any of many values. */
+  /** The node for any of many values in the next segment. */
   value: PathNode | null
   /** The name of the parameter for the values. */
   valueName: string
@@ -51,7 +51,7 @@ export type Step =
 const MOST_NODES = 20_000
 const MOST_NAMES = 256
 const MOST_STEPS = 10
-/** The part of the requests of a place that gives a name its own rule, where there are many names. */
+/** Among many names of a place, a name with this part of its requests keeps its own rule. */
 const WORTH = 0.02
 
 export function newTree(): Tree {
@@ -161,7 +161,7 @@ export function foldAll(tree: Tree, most: number): void {
 
 /** If so many users have names of their own at a place, its names are values. */
 const FEW_USERS = 3
-/** The least average of requests for those names: after one request for a name nobody knows whose it is. */
+/** The least average of requests for those names. One request for a name does not show whether the name belongs to its user. */
 const OWN_REQUESTS = 2
 
 /** Whether the names of a place differ by user, like the names after `/users` in `/users/ann/orders`. */
@@ -171,7 +171,7 @@ function isOfUsers(node: PathNode, isRoot: boolean): boolean {
   return own.reduce((sum, { requests }) => sum + requests, 0) >= OWN_REQUESTS * own.length
 }
 
-/** At the root a name with nothing after it belongs to the service, whoever found it. */
+/** Whether a name has one sender only. At the root a name with nothing after it belongs to the service, even then. */
 function isOwn({ owner, text, names, value }: PathNode, isRoot: boolean): boolean {
   return owner !== null && text !== '' && (!isRoot || names.size > 0 || value !== null)
 }
@@ -179,14 +179,14 @@ function isOwn({ owner, text, names, value }: PathNode, isRoot: boolean): boolea
 /** Whether a name stays, by its place in the order of requests. */
 type Stays = (child: PathNode, place: number) => boolean
 
-/** The names with many requests, half of `most` of them. */
+/** The names with the most requests, at most half of `most`. */
 function isFrequent({ requests }: PathNode, most: number): Stays {
   return (child, place) => place < Math.floor(most / 2) && child.requests >= WORTH * requests
 }
 
 /**
- * Turns the names of one place into values, except for those that stay. At the root they stay unchanged; deeper a name stays only if
- * there is more after it than after the values.
+ * Turns the names of one place into values, except for those that stay. Below the root such a name stays only if it has a method, or
+ * anything after it, that the values do not have.
  */
 function foldNames(tree: Tree, node: PathNode, stays: Stays, isRoot: boolean): void {
   // The empty name is the path "/".

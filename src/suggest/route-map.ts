@@ -55,7 +55,7 @@ function isChain(value: PathNode): boolean {
   return true
 }
 
-/** Whether paths of many lengths end in so many places that no few of them have half of the requests. */
+/** Whether paths of many lengths end in so many places that the `most` busiest places have less than half of the requests. */
 function isLongTail(node: PathNode, most: number): boolean {
   const ends = childrenOf(node).flatMap((child) => [...endingsBehind(child, 1)])
   if (ends.length <= most || new Set(ends.map(({ depth }) => depth)).size < LENGTHS) return false

@@ -1,6 +1,6 @@
 /** Whether a segment of a path is a name of the service, or one of many values. */
 
-/** The longest name that stands in a rule. */
+/** The longest name that stands in a rule, in characters. */
 const LONGEST_NAME = 64
 
 /** Characters that have no other meaning in a rule or in YAML. */

@@ -72,7 +72,7 @@ function callersOf({ named }: Survey, rules: readonly SuggestedRule[]): Callers 
   return rules.some(({ isAnonymous }) => isAnonymous) ? 'both' : 'users'
 }
 
-/** Rules with the durations of their requests, by the route that each request would have. */
+/** Gives each rule its cost, from the durations of the requests that would have this route. */
 async function pricedRoutes(
   journal: Journal,
   rules: readonly SuggestedRule[],
@@ -121,7 +121,7 @@ function understood(text: string): Config {
 /** Settings by which the file lets requests through until it enforces. `check` goes on to warn of them. */
 const OPEN = /^(?:auth\.shadow|edge\.lenient\[\d+\])$/
 
-/** The suggestion may have no other warnings than those. @throws Error with its problems and all other warnings */
+/** The suggestion may have no warnings except those of `OPEN`. @throws Error with its problems and all other warnings */
 function insistOnGood(loaded: LoadResult): void {
   const warnings = loaded.warnings.filter(({ path }) => !OPEN.test(path))
   const problems = [...(loaded.ok ? [] : loaded.problems), ...warnings]

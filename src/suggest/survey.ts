@@ -32,7 +32,7 @@ const LONGEST_EXAMPLE = 80
 /** The requests of a log, by kind. */
 export interface Survey {
   readonly tree: Tree
-  /** Requests of the tree: those that did not fail. */
+  /** Requests in the tree, which are those that did not fail. */
   readonly requests: number
   /** Requests that failed. */
   readonly failed: number

@@ -42,7 +42,10 @@ export class Verdict implements Listener {
     return this.#uncharged
   }
 
-  /** How many requests one limit refused, of how many. One that several limits refuse counts for the longest wait. */
+  /**
+   * What one limit refused, and what had a cost in its category. A request that several limits refuse counts for the limit with the
+   * longest wait.
+   */
   of(scope: Refusing['scope'], category: string, window: string): { readonly refused: Share; readonly charged: Share } {
     const name = limitName(scope, category, window)
     return { refused: shareIn(this.#refused, name), charged: shareIn(this.#charged, category) }
