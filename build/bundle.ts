@@ -5,8 +5,8 @@ import { type Plugin, rolldown } from 'rolldown'
 
 /**
  * Writes the gateway into `dist`: each program, and the parts that several programs need or that load later, in files of their
- * own. They also hold the code of the packages in `dependencies`. A start reads about 40 files in place of 700, for 0.6 of the
- * CPU. They are CommonJS: an `import` of `node:http` would read each of its exports, and load a client of HTTP with it.
+ * own. They also hold the code of the packages in `dependencies`. A start then reads about 40 files instead of 700. They are
+ * CommonJS, because an `import` of `node:http` would read each of its exports, and load a client of HTTP with it.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -44,10 +44,10 @@ const { output } = await bundle.write({
   format: 'cjs',
   entryFileNames: '[name].js',
   chunkFileNames: 'parts/[name]-[hash].js',
-  // As the modules are. After a banner the directive would be lost.
+  // The output is strict, as the modules are. DIST is declared by `intro`, because after a banner the directive would be lost.
   strict: true,
-  // V8 keeps the text of loaded code, with two bytes for each character if one is beyond Latin-1. Names stay for the stacks, and so
-  // do lines, because Node prints that of an error which nobody catches.
+  // V8 keeps the text of loaded code, with two bytes for each character if one is beyond Latin-1. Names stay for the stacks. Lines stay
+  // too, because Node prints the line of an error that nobody catches.
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
   comments: false,
   intro: ({ fileName }) => `const DIST = require('node:path').join(__dirname, ${JSON.stringify(up(fileName))})`,

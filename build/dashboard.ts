@@ -22,7 +22,7 @@ const PAGES = [
     config: 'vite.reference.config.ts',
     output: 'dist/reference/page',
     sources: ['src/reference/page/**/*', 'src/reference/selection.ts'],
-    // Swagger UI is under the Apache licence, which demands them in every copy.
+    // Swagger UI is under the Apache licence, which demands these files in every copy.
     notices: ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
   },
 ] as const

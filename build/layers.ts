@@ -50,7 +50,7 @@ const ADAPTERS = [
 ]
 /** The public files of the upstream client: its contract, its implementation, and its names and failures. */
 const CLIENT = ['contract', 'pool', 'failure', 'header-name', 'addresses'].map((name) => `forward/client/${name}.ts`)
-/** They know contracts, and never a store, a logger or a counter. */
+/** Parts that know contracts, and never a store, a logger or a counter. */
 const PLANES = ['edge/', 'gateway/', 'decisions/', 'admin/', 'reference/']
 const APP = [...DOMAIN, ...ADAPTERS, ...PLANES, 'app/']
 const PURE = { node: ['node:crypto', 'node:zlib'] }
@@ -76,10 +76,10 @@ const PARTS: Readonly<Record<string, Part>> = {
     files: [...GROUND, 'quota/', 'failures/', 'alerts/kinds/'],
     node: [...PURE.node, 'node:timers/promises'],
   },
-  // The page's types are made from the kinds.
+  // The types of the dashboard are made from the kinds, so these use no module of Node.
   'alerts/kinds/': { files: [...GROUND, 'quota/', 'failures/', 'alerts/'], node: [] },
   'config/': { files: [...DOMAIN, 'config/checks/'], libraries: ['yaml', 'zod'] },
-  // To warn about a request, its route is looked up in the way of the gateway.
+  // To warn about a request, a check looks up its route as the gateway does.
   'config/checks/': { files: [...DOMAIN, 'config/', 'routing/'] },
   'routing/': { files: DOMAIN },
   'auth/': { files: [...DOMAIN, 'lib/http-client.ts'], libraries: ['jose'] },
@@ -138,7 +138,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'services/sync/': { files: SERVICE, libraries: SERVER },
   // The only place where the gateway and the services meet.
   'services/demo/': { files: [...APP, 'cli/', ...SERVICES] },
-  // They run in a browser. These files of the domain are shared with the gateway, so that each rule is written once: when a window
+  // The pages run in a browser. These files of the domain are shared with the gateway, so that each rule is written once: when a window
   // blocks, what a mode makes of a limit, how a limit is written, which settings lie over others, and what a spreadsheet runs.
   'dashboard/': {
     files: [
@@ -197,7 +197,7 @@ function denied({ from, to, rule }: Import): string | null {
     layer: [name, ...files].some((known) => known === to || known === partOf(to)),
     node: node === undefined || node.includes(to),
     library: libraries.includes(to),
-    // Neither stands among the imports at the top, where a reader looks for them.
+    // Neither of these stands among the imports at the top, where a reader looks for imports.
     'import-type': false,
     computed: false,
   }[rule]
@@ -244,7 +244,7 @@ function visit(node: unknown, look: (node: Syntax) => void): void {
   for (const part of Object.values(node)) visit(part, look)
 }
 
-/** The name of a part, without `src`. */
+/** The name of a file in this check: its path without `src/`. */
 function nameOf(path: string): string {
   return path.replace(/^src\//, '')
 }
@@ -257,7 +257,7 @@ function importOf(path: string, name: string, isType: boolean): Import {
   return { from, to: name.split('/', name.startsWith('@') ? 2 : 1).join('/'), rule: 'library' }
 }
 
-/** One circle for each file that leads back to itself by a way that no other found. */
+/** Circles of imports, at least one if there is any. Each file is visited once, so not every circle is found. */
 function circles(imports: readonly Import[]): string[] {
   const next = Map.groupBy(imports, ({ from }) => from)
   const done = new Set<string>()

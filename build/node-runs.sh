@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sees that the Node that npm has just brought runs here. It is linked against libatomic, which small images of Debian lack:
-# root on Debian gets it installed, everybody else is told what to install. `npm ci` ends with it, but where `node -e 0` works:
-# Windows has no sh.
+# root on Debian gets it installed, everybody else is told what to install. `npm ci` runs this script at its end, unless `node -e 0`
+# works: Windows has no sh.
 set -u
 
 runs() { node --version > /dev/null 2>&1; }

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
- * Removes the script `prepare` from package.json while npm packs it, and restores it: it is for a checkout, and npm warns
- * everybody who installs a package with one. If packing is broken off, run it with `with-prepare`.
+ * Removes the script `prepare` from package.json while npm packs it, and restores it. The script is for a checkout, and npm warns
+ * everybody who installs a package with such a script. If packing is broken off, run this file with `with-prepare`.
  */
 
 const FILE = new URL('../package.json', import.meta.url)

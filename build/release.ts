@@ -28,11 +28,11 @@ export const PLACES: readonly Place[] = [
 
 export interface Release {
   readonly version: string
-  /** By https, without a slash at its end. */
+  /** The address of the repository by https, without a slash at its end. */
   readonly repository: string
 }
 
-/** @param folder of the project. @returns a line for each place with another value */
+/** @param folder of the project. @returns a line for each place with another value, and one if the changelog lacks the version */
 export function problems(folder: string, release: Release): string[] {
   const wrong = PLACES.flatMap(({ file, find, what, times }) => {
     const text = readFileSync(`${folder}/${file}`, 'utf8')

@@ -172,7 +172,7 @@ function bodiesOf({ components }: Document): string {
 
 const JSON_TYPE = 'application/json'
 
-/** A request and its response. The request is shown if the document has a value for each of its parts. */
+/** An example of a request and its response; empty if neither has one in the document or in EXAMPLES. */
 function exampleOf(method: string, path: string, operation: Operation, done: readonly [string, Response][]): string[] {
   const [status = '', response] = done[0] ?? []
   const [type, content] = firstContent(response?.content)
@@ -237,7 +237,7 @@ function difference(value: object, other: object): object {
   return Object.fromEntries(Object.entries(value).filter(([name, member]) => of.get(name) !== JSON.stringify(member)))
 }
 
-/** Columns of a line of JSON. */
+/** The most characters of a line of JSON. */
 const WIDTH = 118
 
 /** A text stays as it is. Everything else is JSON with as much on a line as fits. */

@@ -47,7 +47,7 @@ export function configurationPage(schema: Node, reference: string): string {
   return `${HEAD}\n${contents}\n\n${sections.join('\n')}\n${FOOT}`
 }
 
-/** The keys by name. Keys below one are left out if another one that is no deeper has the same keys. */
+/** The keys by name. The keys below a key are left out if another key, which is no deeper, has them all with the same meaning. */
 function described(keys: readonly Key[]): Map<string, DescribedKey> {
   const shapes = new Map<string, Set<string>>()
   const found = new Map<string, DescribedKey>()
@@ -69,7 +69,7 @@ function depthOf({ path }: Key): number {
   return path.filter((part) => part !== '[]').length
 }
 
-/** The keys below a node with their meanings: two nodes have these in common if the same keys stand below them. */
+/** The keys below a node with their meanings. Nodes with the same keys of the same meaning have equal sets. */
 function shapeOf(node: Node): Set<string> {
   return new Set(below(node, []).map(({ path, node: { description } }) => `${nameOf(path)}: ${description}`))
 }
@@ -176,7 +176,7 @@ function readsAs(source: string): unknown {
   }
 }
 
-/** Each value of a commented file with its place: first the set ones, then those of commented lines. */
+/** Each value of a commented file with its place, in the order of the lines. Values in commented lines count too. */
 export function examplesIn(text: string): Example[] {
   const found: Example[] = []
   const parents: { readonly indent: number; readonly path: readonly string[] }[] = []

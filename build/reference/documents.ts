@@ -32,7 +32,7 @@ export interface Response {
 export interface Operation {
   readonly summary: string
   readonly description?: string
-  /** Only in the admin API: the roles that may use it, if not all may. */
+  /** Only in the admin API: the roles that may use the operation; missing if anybody may. */
   readonly 'x-roles'?: readonly string[]
   readonly security: readonly Readonly<Record<string, unknown>>[]
   readonly parameters?: readonly Parameter[]

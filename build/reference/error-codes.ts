@@ -1,7 +1,7 @@
 import { STATUS_OF as ADMIN_STATUS_OF, type AdminError } from '../../src/admin/http.ts'
 import { type ErrorCode, STATUS_OF } from '../../src/errors.ts'
 
-/** The page of every `error` code: the tables of src/errors.ts and src/admin/http.ts, with the meaning of each and the cure. */
+/** The page of every `error` code: the tables of src/errors.ts and src/admin/http.ts, with the meaning and the cure of each code. */
 
 interface Told {
   readonly means: string

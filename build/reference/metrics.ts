@@ -139,7 +139,7 @@ const MORE: Readonly<Record<string, string>> = {
   workers: 'This metric exists only if you use `workers`.',
 }
 
-/** With `workers`, the figure of one process that stands for all. */
+/** The sentence that the page adds to a metric that `workers` combine in this way. A sum needs no sentence. */
 const TOGETHER: Readonly<Record<Together, string>> = {
   sum: '',
   min: ' With several workers this is the lowest value of all processes.',

@@ -58,8 +58,8 @@ export function below(node: Node, path: readonly string[]): Key[] {
 }
 
 /**
- * The keys of alternatives, each once. A key may have the values of any alternative. It is required if each map that may stand there
- * requires it, or each list.
+ * The keys of alternatives, each once. A key may have the values of any alternative. A key of a map is required if each alternative
+ * that is a map requires it, and a key of a list if each alternative that is a list requires it.
  * @param depth of the part that has the alternatives
  */
 function eachOnce(alternatives: readonly (readonly Key[])[], depth: number): Key[] {

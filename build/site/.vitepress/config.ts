@@ -67,7 +67,7 @@ export default defineConfig({
   },
 })
 
-/** Elements that a page has as HTML: the builder takes images from beside the page, and leaves links alone. */
+/** HTML in a page, with links that work on the site. The builder finds images by paths that begin with `./`, and leaves links alone. */
 function htmlOnSite(html: string, page: string): string {
   return html.replace(/ src="(?=\w)(?!\w+:)/g, ' src="./').replace(/ href="([^"]+)"/g, (_, link: string) => {
     const target = linkOnSite(link, page, (path) => PAGES.has(path) || path.startsWith(IMAGES), REPOSITORY)
