@@ -19,7 +19,7 @@ export function accessLine(target: string, seen: Seen, now: number): string | nu
   return `${address} - ${name} [${clfTimeOf(now)}] "${method} ${path} HTTP/1.1" ${clientStatus} 0\n`
 }
 
-/** Escapes like nginx what is between quotes or blanks. */
+/** Escapes a text as nginx does, so that it can stand between quotes or blanks. */
 function escaped(text: string): string {
   return text.replace(/[^!#-[\]-~]/g, (character) =>
     [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),

@@ -9,16 +9,16 @@ import { messageOf } from '../errors.ts'
 
 /** Questions of a command to the admin listener of the gateway on this machine. */
 
-/** The time for the whole response. */
+/** How long the whole response may take. */
 const TIMEOUT_MS = 2000
 
 /** The place of the admin listener, from the configuration file. */
 export interface AdminPlace {
   /** URL without a path. */
   readonly origin: string
-  /** The credential for more than probes. On a loopback address none is needed. */
+  /** The credential for everything except probes; `null` if the file has none, or for a loopback address, which needs none. */
   readonly token: string | null
-  /** Why it is the default address; empty if the file names it. */
+  /** Why this is the default address, as the end of a sentence; empty if the file could be read. */
   readonly note: string
 }
 
@@ -31,7 +31,7 @@ export async function adminPlace(file: string): Promise<AdminPlace> {
   return { origin, token: isLoopback(name) ? null : token, note }
 }
 
-/** A gateway that listens on all addresses is asked on the loopback one. */
+/** A gateway that listens on all addresses is asked on the loopback address. */
 function reachedBy(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return isIPv6(host) && /^[0:]+$/.test(host) ? '::1' : host
@@ -40,7 +40,7 @@ function reachedBy(host: string): string {
 /** Only the file is known here, because a running gateway reports its address nowhere. */
 const MOVED = 'a gateway whose admin.listen was changed has the one before until it is restarted'
 
-/** A response, with its body as JSON if requested; or why there is none. */
+/** A response, with its body as JSON if that was requested; or why there is no response. */
 export type Asked = { readonly status: number; readonly body: unknown } | { readonly failure: string }
 
 export interface Question {
@@ -66,7 +66,7 @@ export async function askAdmin(question: Question): Promise<Asked> {
   }
 }
 
-/** No certificate has the name of this machine, and the request does not leave it. */
+/** Accepts any certificate, because none has the name of this machine, and the request does not leave the machine. */
 function send({ method, url, token, headers }: Question, signal: AbortSignal): ClientRequest {
   const options = {
     method,

@@ -66,7 +66,7 @@ function printCosts(file: string, route: Exclude<RouteConfig, { readonly public:
   }
 }
 
-/** A line for each thing that a gateway needs: good ones on standard output, others in the form of a file's problems. */
+/** Prints a line for each thing that a gateway needs. What fails is printed to standard error, as a problem of the file. */
 async function connect(loaded: Loaded): Promise<number> {
   const tried = await tryConnections(loaded.config)
   for (const { path, result, message } of tried) {

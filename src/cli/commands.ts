@@ -5,7 +5,7 @@ interface Command {
   readonly name: string
   /** For the list of all commands. */
   readonly summary: string
-  /** Only the called command is loaded, because a health check runs every few seconds in the gateway's memory. */
+  /** Only the called command is loaded, because a health check runs every few seconds within the memory of the gateway's container. */
   readonly load: () => Promise<Run>
   readonly help: string
 }

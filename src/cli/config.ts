@@ -22,7 +22,7 @@ export async function loadOrReport(file: string): Promise<Loaded | null> {
 /** A place named by the authenticator, `auth.jwt[1].jwks: what is wrong`, which becomes a line of the file. */
 const PLACE = /^auth\.jwt\[(\d+)\]\.(\w+): (.*)$/s
 
-/** An error from making the parts of a configuration, in the form of its other problems. */
+/** The text of an error from building the parts of a gateway, in the form of the problems of its file. */
 export function setupProblem(error: unknown, loaded: Loaded): string {
   if (error instanceof SetupError) return formatProblems([problemAt(loaded, error.path, error.message)])
   if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${messageOf(error)}`
@@ -41,7 +41,7 @@ export async function orReportWhere<T>(loaded: Loaded, made: Promise<T>): Promis
   })
 }
 
-/** For a command that cannot use an empty store. @throws Error with the whole path, if there is no file */
+/** For commands that cannot use an empty store. @throws Error with the whole path, if the file of the store does not exist */
 export function insistOnStore(loaded: Loaded): void {
   const { location } = loaded.config.store
   if (!kindOf(location).isYetToBeMade(location)) return
@@ -56,8 +56,9 @@ export function nameOf(location: StoreLocation): string {
 const PATIENCE_MS = 3000
 
 /**
- * Waits a little for a Redis store, which connects in the background. @throws Error after that
+ * Waits up to 3 seconds for a Redis store, which connects in the background.
  * @param named where the store is configured, for the message
+ * @throws Error if the store cannot be used by then
  */
 export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in the configuration'): Promise<void> {
   const problem = await problemOf(store, PATIENCE_MS)
@@ -81,7 +82,7 @@ export async function withStore(
   return inStore(loaded, open(loaded), work)
 }
 
-/** The same with a store that is being opened. */
+/** Waits until a store is open, does some work on it, and closes it at the end. */
 export async function inStore<T>(
   loaded: Loaded,
   opening: Promise<Store>,

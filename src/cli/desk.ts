@@ -5,7 +5,7 @@ import { adaptive } from '../failures/adaptive.ts'
 import type { Store } from '../store/store.ts'
 import type { Loaded } from './config.ts'
 
-/** What the admin API of a gateway with this configuration and store would go by. No gateway need run. @throws StoreError */
+/** The desk of the admin API for this configuration and store, as a running gateway would have it. @throws StoreError */
 export async function deskOf({ config }: Loaded, store: Store): Promise<Desk> {
   const setup = setupOf(config)
   const factor = adaptive({ ...(await store.readTallies()), options: config.quota.adaptive })

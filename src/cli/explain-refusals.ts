@@ -18,7 +18,7 @@ async function readNear(store: Store, user: string, at: number, shadow: boolean)
   return near
 }
 
-/** 0 within the time of its refusals. */
+/** How far a moment is from the refusals of an episode, in milliseconds; 0 from the first to the last of them. */
 function distance({ first, last }: Episode, at: number): number {
   return Math.max(0, first - at, at - last)
 }

@@ -61,7 +61,7 @@ function explainThen({ user, at: moment = '', json }: Options): Print {
   }
 }
 
-/** The same as in a configuration. */
+/** The most tokens of one request, as in a configuration. */
 const MAX_COST = 1e9
 
 function questionOf(options: Options): Question {
@@ -137,7 +137,7 @@ function costText({ cost, price }: Metered): string {
 
 type Settle = NonNullable<ExplainResponse['settle']>
 
-/** In the order in which the parts are checked. */
+/** The parts of `settle`, in the order in which the gateway looks at them. */
 function settleText(settle: Settle): string {
   const { status, max, values, otherwise, missing, bytesPerToken } = settle
   const spoken = (tokens: number | 'all') => (tokens === 'all' ? 'the reserve' : String(tokens))

@@ -45,7 +45,7 @@ const OPTIONS = {
   reason: { type: 'string' },
 } as const
 
-/** Writes overrides of users and organisations into a file, and reads them back, even without a running gateway. */
+/** Prints the overrides of users and organisations, or puts those of a file in force, even without a running gateway. */
 export async function overrides(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values

@@ -57,7 +57,7 @@ function workOf([action, ...rest]: readonly string[], options: Options): Work {
   return apply
 }
 
-/** The limits of each plan with those of the file where they differ, or in the form that `apply` accepts. */
+/** Prints the limits of each plan, with the configuration's value where it differs; or those set at run time, as `apply` reads them. */
 async function list(store: Store, { config: { quota } }: Loaded, { json = false }: Options): Promise<number> {
   const state = await follower(store).fresh()
   if (json) {
@@ -125,7 +125,7 @@ function changedText(value: unknown): string {
   return value === null ? 'as in the configuration' : limitText(value as LimitValue)
 }
 
-/** JSON lines if the file has such a name, else one document of YAML or JSON. */
+/** Reads JSON lines if the name of the file ends in .ndjson or .jsonl, else one document of YAML or JSON. */
 function readPlans(file: string): ReturnType<typeof plansIn> {
   const text = readFile(file).toString()
   if (/\.(?:ndjson|jsonl)$/.test(file)) return fromLines(text)

@@ -34,7 +34,7 @@ export async function serveFile(
   started: (running: Started) => void | Promise<void>,
   { load = loadOrReport, witness, observe }: ServeOptions = {},
 ): Promise<number> {
-  // First of all, because a signal without a listener would be ignored in the first process of a container.
+  // Listening comes first of all, because a signal without a listener would be ignored in the first process of a container.
   let app: App | null = null
   const ended = hearEnds((signal) => endAtOnce(app, signal))
   const onHangup = hearHangups()
@@ -67,7 +67,7 @@ export async function serveFile(
 /**
  * Listens to SIGHUP for the whole life of the process. Without a listener a SIGHUP would end it during its start, drain
  * or end.
- * @returns sets what SIGHUP does; that is done at once if one has come already
+ * @returns sets the function that SIGHUP calls, and calls it at once if a SIGHUP has come already
  */
 function hearHangups(): (reread: () => void) => void {
   let missed = false
@@ -90,7 +90,7 @@ function hearHangups(): (reread: () => void) => void {
  */
 const SAME_MS = 300
 
-/** @returns when the first SIGTERM or SIGINT has come @param again for each later one */
+/** Waits for the first SIGTERM or SIGINT. @param again is called for each later signal that counts as a second one */
 function hearEnds(again: (signal: NodeJS.Signals) => void): Promise<void> {
   return new Promise((resolve) => {
     let first: number | null = null
@@ -111,7 +111,7 @@ function endAtOnce(app: App | null, signal: NodeJS.Signals): never {
   process.exit(1)
 }
 
-/** Reads the file again, one reading at a time. The last change always wins. */
+/** Makes a function that reads the file again, one reading at a time. The last change always wins. */
 function rereader(file: string, app: App): () => void {
   let running: Promise<void> = Promise.resolve()
   async function reread(): Promise<void> {

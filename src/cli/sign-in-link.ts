@@ -6,13 +6,13 @@ export interface Started extends Pick<App, 'signInCode'> {
   readonly admin: string
 }
 
-/** The address for a browser on this machine if the listener has all addresses. */
+/** The host for a browser on this machine if the listener listens on all addresses. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }
 
 /**
  * The dashboard's sign-in link, for a terminal only, because other output may be stored like a log.
  * @param output where the link would be written
- * @returns `null` if it is no terminal, or without `admin.token`. No code is created then
+ * @returns `null` without a code if the output is no terminal, or if there is no `admin.token`
  */
 export function linkFor(output: { readonly isTTY?: boolean }, { admin, signInCode }: Started): string | null {
   const code = output.isTTY === true ? signInCode() : null

@@ -43,12 +43,12 @@ export async function store(args: readonly string[]): Promise<number> {
     return 0
   } finally {
     for (const one of opened) await one.close()
-    // A gateway would take the rest for a store, and the next copy for one that is not empty.
+    // A gateway would take the unfinished file for a store, and the next copy would refuse it because it is not empty.
     if (isNew && !done) kindOf(to.location).remove(to.location)
   }
 }
 
-/** From the environment, as in a configuration, because everybody on the machine can read a password among the arguments. */
+/** Replaces variables of the environment, as in a configuration. Everybody on the machine could read a password in an argument. */
 function locationOf(option: string, text: string | undefined): StoreLocation {
   if (text === undefined) throw new UsageError(`store copy needs ${option} URL`)
   const url = substitute(text, process.env)

@@ -14,7 +14,7 @@ import { CONFIG_OPTION, configFile, readArguments } from './config-option.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Writes a configuration that fits what users did, by access logs or by a store's history, which do not change. */
+/** Writes a configuration that fits what users did, from access logs or from a store's history. It changes neither of them. */
 export async function suggest(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, {
     ...CONFIG_OPTION,

@@ -79,7 +79,7 @@ function create({ user, name, expires, plan, organisation }: CreateOptions): Wor
   }
 }
 
-/** @param of its lifetime in milliseconds, `null` for an access key that does not expire @throws StoreError */
+/** Makes and stores an access key. @param of its owner, and its lifetime in milliseconds; `null` for no end @throws StoreError */
 export async function makeToken(
   store: Store,
   of: Omit<Parameters<typeof mintToken>[0], 'expiresAt'> & { readonly lifetime: number | null },
@@ -139,7 +139,7 @@ async function revoke(store: Store, which: string): Promise<number> {
   return 0
 }
 
-/** Revokes all keys of one user together. */
+/** Revokes all access keys of one user. */
 function revokeAll({ user = '', ...rest }: CreateOptions): Work {
   const [unused] = Object.keys(rest)
   if (unused !== undefined) throw new UsageError(`token revoke does not take --${unused}`)

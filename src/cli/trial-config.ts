@@ -45,7 +45,7 @@ drain: { timeout: 2s }
 `
 }
 
-/** `${` would name a variable of the environment. */
+/** Escapes `${`, which would begin a variable of the environment. */
 function escaped(text: string): string {
   return text.replaceAll('${', () => '$${')
 }

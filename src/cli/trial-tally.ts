@@ -10,7 +10,7 @@ export interface TrialTally {
   leftOut(done: Ended): void
   /** A request may be refused on its connection, which only observations show. */
   hear(observation: Observation): void
-  /** How many came. */
+  /** How many requests were counted. */
   readonly total: number
   /** A line for each status and reason, most frequent first. */
   lines(): string[]
@@ -20,7 +20,7 @@ export type Ended = Pick<RequestDone, 'outcome' | 'error' | 'reason' | 'clientSt
 
 /** @param upstream URL of the service */
 export function createTrialTally(upstream: string): TrialTally {
-  /** There are only as many as there are statuses and reasons. */
+  /** Counts by kind. There are no more kinds than pairs of a status and an error. */
   const kinds = new Map<string, { count: number; reason: string | null }>()
   let total = 0
   function add(kind: string, reason: string | null): void {

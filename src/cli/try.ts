@@ -21,7 +21,7 @@ import { type Trial, trialConfig } from './trial-config.ts'
 import { createTrialTally, leftOutText, type TrialTally } from './trial-tally.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The command that was typed: npm names it in a checkout, and the shell does not. */
+/** How the user calls Tollgate. In a checkout npm sets this variable to the name of the script. */
 const COMMAND = process.env.npm_lifecycle_event === 'tollgate' ? 'npm run -s tollgate --' : 'tollgate'
 
 /** How long the service may take to accept a connection, in milliseconds. */
@@ -165,7 +165,7 @@ Press Ctrl-C to end it. It then offers a configuration made from the requests.`)
 }
 
 /**
- * Writes the configuration that fits the requests, if somebody at the terminal wants it. Elsewhere it says how.
+ * Writes the configuration that fits the requests, if somebody at the terminal wants it. Without a terminal it prints the command.
  * @returns whether the requests are still needed
  */
 async function offer({ upstream, key }: TryOptions, requests: string, { logged, tally }: Seen): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { scrub } from '../lib/scrub.ts'
 import type { Observer } from '../observe/observation.ts'
 
-/** How many are named. */
+/** The most records that are named. */
 const MOST = 20
 
 /** Prints each unreadable record of a store, which a command leaves out, to standard error. */

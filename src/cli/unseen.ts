@@ -6,7 +6,7 @@ const MOST_NAMED = 20
 
 /**
  * Prints names that may be misspelt. It is only a hint after the work, so a failing store is no error here.
- * @param before the sentence, for example the name of a file
+ * @param before a text that is printed before the sentence, for example the name of a file. Default none
  */
 export async function printUnseen(look: () => Promise<UnseenNames>, before = ''): Promise<void> {
   try {

@@ -12,7 +12,7 @@ import { deskOf } from './desk.ts'
 import { UsageError } from './usage-error.ts'
 
 const TEXT = { type: 'string' } as const
-/** Rows of the most tokens. */
+/** The most rows that `--limit` may ask for. */
 const MOST = 100_000
 
 /** Prints usage from the configured store without asking a gateway. */
