@@ -21,8 +21,8 @@ export function creationOf(record: AccessKeyRecord): AccessKeyCreation {
 }
 
 /**
- * The change that creates an access key in place of another one, which stays valid until `endsAt` (milliseconds since the epoch), or until its own end
- * if that is earlier.
+ * The change that creates an access key in place of another one. The old key stays valid until `endsAt` (milliseconds since the epoch), or
+ * until its own end if that is earlier.
  */
 export function rotationOf(record: AccessKeyRecord, old: AccessKeyRecord, endsAt: number): AccessKeyCreation {
   const replaced = { ...old, expiresAt: Math.min(old.expiresAt ?? endsAt, endsAt) }

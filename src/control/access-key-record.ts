@@ -27,7 +27,7 @@ export function mintToken(
   return { token, record: { id: randomUUID(), hash: hashAccessKey(token), ...owner, createdAt: now, revokedAt: null } }
 }
 
-/** The prefix of ids of access keys from another system, which may have any form. */
+/** The prefix of the id of an access key from another system. Such a key may have any form. */
 const IMPORTED = 'imported-'
 
 /** The record of an access key from another system, by its SHA-256 in hexadecimal. */
@@ -42,7 +42,7 @@ export function isImported({ id }: Pick<AccessKeyRecord, 'id'>): boolean {
   return id.startsWith(IMPORTED)
 }
 
-/** Whether a credential has the form and the checksum of an access key. It need not exist. */
+/** Whether a credential has the form and the checksum of an access key. The store need not know the key. */
 export function looksLikeAccessKey(credential: string): boolean {
   const match = SHAPE.exec(credential)
   return match !== null && checksum(match[1] ?? '') === match[2]

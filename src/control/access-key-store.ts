@@ -40,7 +40,7 @@ export interface AccessKeyStore {
   /** @param hash SHA-256 of the access key @returns `null` if it does not exist @throws StoreError */
   findTokenByHash(hash: string): Promise<FoundAccessKey | null>
   /**
-   * Some of all records, with revoked and expired ones. A record that exists from the first step to the last comes once, or twice.
+   * Some of all records, with revoked and expired ones. A record that exists from the first step to the last comes at least once.
    * @param from `null` for the first step, then `next` of the step before
    * @throws StoreError
    */
@@ -71,12 +71,12 @@ export function stateOfToken(
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
 }
 
-/** Since when the key was not used, or when it was created, in milliseconds since the epoch. */
+/** When the key was last used, or when it was created if it was never used, in milliseconds since the epoch. */
 export function unusedSince({ usedAt, createdAt }: AccessKeyRecord): number {
   return usedAt ?? createdAt
 }
 
-/** When the key was revoked, or when it expires, in milliseconds since the epoch; infinite for never. */
+/** When the key was revoked or expires, whichever is earlier, in milliseconds since the epoch; infinite for never. */
 export function endOfToken({ expiresAt, revokedAt }: Pick<AccessKeyRecord, 'expiresAt' | 'revokedAt'>): number {
   return Math.min(expiresAt ?? Number.POSITIVE_INFINITY, revokedAt ?? Number.POSITIVE_INFINITY)
 }

@@ -14,7 +14,7 @@ export interface AccessKeyUsesOptions {
 const EACH_MS = 5 * 60_000
 /** How long uses gather before they are written together, in milliseconds. */
 const GATHER_MS = 1000
-/** For how many keys it is remembered when they were noted. */
+/** The most keys for which this process remembers that their use was noted. */
 const MOST = 50_000
 
 /** Reports to the store, to within five minutes, when access keys were last used. No request waits for this. */

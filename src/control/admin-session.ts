@@ -1,7 +1,7 @@
 /** The session cookie of the dashboard. Its owner can change the quota, so it is no credential of clients, and the upstream never gets it. */
 export const ADMIN_SESSION = 'tollgate_session'
 
-/** Its name with TLS. A browser accepts it only from this host, so no page of a sibling domain can replace it. */
+/** The name of the session cookie with TLS. A browser accepts it only from this host, so no page of a sibling domain can replace it. */
 export const SECURE_ADMIN_SESSION = `__Host-${ADMIN_SESSION}`
 
 export const ADMIN_SESSIONS: ReadonlySet<string> = new Set([ADMIN_SESSION, SECURE_ADMIN_SESSION])

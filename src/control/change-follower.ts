@@ -22,7 +22,7 @@ export interface ChangeFollower {
   start(): Promise<void>
   /** What is in force, without expired overrides. Parts that did not change are the same objects as before. */
   state(): ControlState
-  /** The same, including every change that was made before this call. @throws StoreError */
+  /** What is in force, including every change that was made before this call. @throws StoreError */
   fresh(): Promise<ControlState>
   /** The store's time by its last response, in milliseconds since the epoch; the own time before the first response. */
   storeTime(): number
@@ -30,7 +30,7 @@ export interface ChangeFollower {
   heardAt(): number
   /** Calls the listener after each change of `state()`. @returns stops it */
   follow(listener: (state: ControlState) => void): () => void
-  /** Calls the listener for each change that is read by itself, before it is in force. @returns stops it */
+  /** Calls the listener for each change that is read from the audit, before the change is in force. @returns stops it */
   followChanges(listener: (entry: AuditEntry) => void): () => void
   /** Lets somebody else who holds the same changes read together with the follower. There is at most one. */
   accompany(reader: CoReader): void
@@ -39,7 +39,7 @@ export interface ChangeFollower {
 }
 
 /**
- * If it throws, its next call comes without these entries.
+ * Reads together with the follower. If it throws, the next call does not contain these entries again.
  * @param entries the changes since the last call, oldest first; `null` if they are unknown
  * @param askedAt when the store was asked, by `now` of the follower
  * @throws StoreError
@@ -156,7 +156,7 @@ class PollingFollower implements ChangeFollower {
     this.#announce(next.state)
   }
 
-  /** A state that a listener could not accept is not in force. */
+  /** A state that some listener could not accept is not reported as followed. */
   #announce(state: ControlState): void {
     if (!this.#listeners.inform(state)) return
     this.#options.observe({ type: 'control_followed', version: state.version, before: this.#followed })
@@ -195,7 +195,7 @@ class Listeners<T> {
   }
 }
 
-/** A caller who comes while the work is done waits for another run, which sees everything that was changed before his call. */
+/** A call during a run of the work waits for another run, which sees everything that was changed before the call. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null

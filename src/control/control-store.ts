@@ -58,8 +58,8 @@ export interface GrantGiven {
 }
 
 /**
- * An administrator ends a grant before its time. The store changes its present value, so that neither a deleted grant comes back, nor a
- * name that was removed from its reason.
+ * An administrator ends a grant before its time. The store changes the grant as it is stored by then, so that neither a deleted grant
+ * comes back, nor a name that was removed from the reason.
  */
 export interface GrantEnded {
   readonly kind: 'grant'
@@ -165,7 +165,7 @@ export function subjectOf(change: Change): string | null {
   return 'record' in change ? change.record.id : change.user
 }
 
-/** Before the category, in the subject of a `quota_reset`. A colon, which no category contains, and the organisation may follow. */
+/** The beginnings of the subject of a `quota_reset`. The category follows, and after `organisation:` also a colon and the organisation. */
 const GLOBAL = 'global:'
 const ORGANISATION = 'organisation:'
 
@@ -198,14 +198,14 @@ export const COMMAND_LINE = 'command line'
 
 /** The clock, which makes scheduled changes. */
 export const SCHEDULE = 'schedule'
-/** Takes a change back if too many requests are refused after it. */
+/** The author who takes a change back if too many requests are refused after it, and who otherwise keeps it. */
 export const GUARD = 'guard'
 /** Somebody who opens the link of an access key, without a known identity. */
 export const HANDOVER = 'handover link'
 
 /** The author of a change and the reason: everything that the audit keeps besides the change itself. */
 export interface Author {
-  /** Name of the admin token, `COMMAND_LINE`, `SCHEDULE` or `GUARD`. */
+  /** The name of the person or of the admin token, or `COMMAND_LINE`, `SCHEDULE`, `GUARD` or `HANDOVER`. */
   readonly who: string
   readonly why: string | null
   /** What the gateway found out about the change. Default nothing. */
@@ -313,8 +313,8 @@ export interface ControlStore {
   changesSince(last: LastChange): Promise<readonly AuditEntry[] | null>
   /**
    * Makes a change together with its entry in the audit, and notifies other replicas.
-   * @param expected the version that the settings or the user's override must have, 0 for none; `null` for any. It is
-   * ignored for other changes
+   * @param expected the version that the settings or the override must have, 0 for none; `null` for any. It is ignored
+   * for other changes
    * @throws StoreError
    */
   change(change: Change, author: Author, expected: number | null): Promise<Changed>

@@ -13,7 +13,7 @@ import {
 import type { UsageStore } from '../quota/quota-store.ts'
 import type { Hiding, Unfollowed } from './unfollowed.ts'
 
-/** Finds whom a limit affects that is set at run time. A plan, an override or the mode may override it for everybody. */
+/** Finds whom a limit affects when it is set at run time. A plan, an override or the mode may replace the limit for everybody. */
 
 /** The part of a change that has no effect. */
 export interface Reach {
@@ -24,7 +24,7 @@ export interface Reach {
 
 export interface KnownPayersOptions {
   readonly store: Pick<UsageStore, 'scanUsers'>
-  /** Whose limits users have. @throws StoreError */
+  /** The users with their organisations and plans, which decide their limits. @throws StoreError */
   readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
   /** Users with an override, who count even without usage. */
   readonly overridden: Iterable<string>
@@ -56,8 +56,8 @@ export async function usersByPlan(
 }
 
 /**
- * The limits of a change that nobody follows. If the store knows no users for a limit, future users count. It looks at users only
- * until somebody follows each value.
+ * The limits of a change that nobody follows. If the store knows no users for a limit, future users count. The search ends as soon as
+ * somebody follows each limit.
  * @throws StoreError, or the reason of the signal
  */
 export async function reachOf(options: FollowersOptions): Promise<Reach> {
@@ -145,7 +145,7 @@ class Tally {
   /** For a plan: its users, even those without an organisation. */
   #users = 0
   #isFollowed = false
-  /** Why nobody can ever follow it. */
+  /** Why nobody can ever follow the value; empty if somebody can. */
   readonly #never: readonly Hiding[]
 
   constructor(limit: ChangedLimit, options: FollowersOptions) {
@@ -182,7 +182,7 @@ class Tally {
     return [{ path: [...place, scope, category, window].join('.'), by }]
   }
 
-  /** Under the settings before or after the change, because a value that is given back affects those who followed it. */
+  /** Whether the value counts for a user before or after the change. A value that is given back affects those for whom it counted. */
   #follows(payer: Payer): boolean {
     const { layer, scope, category, window } = this.#limit
     return this.#options.policies.some((policy) => isSame(layer, policy.layerOf(scope, category, payer, window)))
@@ -204,7 +204,7 @@ class Tally {
     return isCustom ? [{ kind: 'custom', limit: this.#valueIn('custom') }] : []
   }
 
-  /** Why none of the counted users follows it; nothing if future users may. */
+  /** Why none of the counted users follows the value; empty if future users may follow it. */
   #by(): readonly Hiding[] {
     const { layer } = this.#limit
     if (this.#audience === 0 && this.#mayCome()) return []
@@ -220,7 +220,7 @@ class Tally {
     ]
   }
 
-  /** Whether a future user may follow it. For a plan that is only a user who gets it by default. */
+  /** Whether a future user may follow the value. The limit of a plan counts only for future users who get this plan by default. */
   #mayCome(): boolean {
     const { layer, scope } = this.#limit
     const plans = typeof layer === 'object' ? [] : [...(this.#options.next.plans?.keys() ?? [])]

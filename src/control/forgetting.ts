@@ -110,14 +110,14 @@ function overridesWithout(overrides: object, names: Names): Readonly<Record<stri
   return Object.fromEntries(members)
 }
 
-/** Shorter names may be words of any sentence. */
+/** A shorter name may be a word of any sentence, so it is removed only from a text that consists of it alone. */
 const SHORTEST = 4
 
 /** Words that the gateway itself writes around a reason. They name nobody, even if a user is called `scheduled`. */
 const OWN_WORDS =
   /(^(?:undo of \d+|(?:begins|ends|is not made) as scheduled by|(?:takes back|keeps) the change of)(?![^ :])|: [\d.]+ % of \d+ weighed requests were refused(?:, and [\d.]+ % may be)?$)/
 
-/** A text without the name, where the name is a separate word and not a usual one. */
+/** A text without the name, where it is a separate word outside of the gateway's own words. */
 function textWithout(text: string, { user, alias, keepsWords = false }: Names): string {
   if (keepsWords) return text
   if ([...user].length < SHORTEST) return text === user ? alias : text

@@ -32,7 +32,7 @@ function isFactor(value: unknown): value is UserOverride & { readonly factor: nu
 /** The least product that is not 0, because only a factor of 0 blocks. */
 const LEAST_FACTOR = 1e-6
 
-/** If nothing may pass, shadow would let everything pass. */
+/** An override under a factor. If the product is 0, nothing may pass, so shadow is switched off, which would let everything pass. */
 function multiplying(under: UserOverride, top: UserOverride & { readonly factor: number }): UserOverride {
   const { factor, reason, expiresAt } = top
   const exact = factor * (under.factor ?? 1)

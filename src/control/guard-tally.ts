@@ -5,8 +5,8 @@ import type { Guard } from './state.ts'
  * Requests that the quota has charged or refused since a guarded change. They are weighed by caller, so that no single caller
  * decides whether the change stays:
  * - a caller counts for at most a tenth of the requests of all others, however many it sends
- * - of the refusals that take a change back, the share of one caller is at most a fifth; with less than nine callers it is that
- *   of one of half of them, and at most a half
+ * - one caller contributes at most a fifth of the refusals that take a change back. With fewer than nine callers it is at most
+ *   one part in half their number, for example a quarter with eight callers, and with fewer than five it is at most a half
  *
  * Each process weighs its own requests. Both bounds hold for the sum over all processes too.
  */

@@ -6,6 +6,6 @@ export interface HandoverStore {
    * @throws StoreError
    */
   putHandover(id: string, sealed: string, forMs: number): Promise<void>
-  /** Removes and returns it. If several ask at once, one gets it and the others get `null`. @throws StoreError */
+  /** Removes and returns what a link gives. If several ask at once, one gets it and the others get `null`. @throws StoreError */
   takeHandover(id: string): Promise<string | null>
 }

@@ -19,8 +19,8 @@ export type AccessKey = Pick<AccessKeyRecord, 'user' | 'plan' | 'organisation' |
  */
 export interface AccessKeys {
   /**
-   * `null` for a key that does not exist. A known key is returned at once. For any other the store is asked for changes, for all callers
-   * together and at most ten times a second.
+   * `null` for a key that does not exist. A known key is returned at once, unless the knowledge is too old. For any other key the store is
+   * asked for changes, for all callers together and at most ten times a second.
    * @throws StoreError by the promise, if the store does not respond
    */
   find(token: string): AccessKey | null | Promise<AccessKey | null>
@@ -44,7 +44,7 @@ export interface AccessKeysOptions {
   readonly now?: () => number
 }
 
-/** How old the held keys may be, in milliseconds. With the quarter of a second for which a key is remembered it is below 2 s, also for a tunnel. */
+/** How old the held keys may be, in milliseconds. The authenticator adds 250 ms, and a tunnel 400 ms, so a revocation takes less than 2 s. */
 const FRESH_MS = 1200
 /** The shortest time between two questions that unknown keys cause. */
 const PAUSE_MS = 100
@@ -134,7 +134,7 @@ export function createAccessKeys({
     return found(digest, held.keys.get(digest) ?? null)
   }
 
-  /** A caller who comes after it has begun to ask needs the next question. */
+  /** A caller who comes after this question has been sent waits for the next one. */
   async function look(): Promise<void> {
     await sleep(lookedAt + PAUSE_MS - now())
     next = null
@@ -168,7 +168,7 @@ class Held {
     this.#imported.delete(digest)
   }
 
-  /** Without such keys, no credential is hashed for this. */
+  /** If the store has no keys from another system, no credential is hashed for this. */
   isImported(credential: string): boolean {
     return this.#imported.size > 0 && this.#imported.has(hash('sha256', credential, 'latin1'))
   }

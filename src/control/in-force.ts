@@ -131,7 +131,7 @@ function liveGrants(stored: StoredControl['grants'], last: LiveGrants, at: numbe
   return { since, until, live: live.size === stored.size ? stored : live, from: stored }
 }
 
-/** The very value that is stored, if that is in force as a whole; `null` for none. */
+/** The value in force at a moment, and how long that holds. It is the stored object itself if all of it is in force; `null` for none. */
 function readAt<T>(form: Form, packed: Packed<T>, at: number): Span & { readonly value: T | null } {
   const { layers, expiresAt = null } = packed as { readonly layers?: unknown; readonly expiresAt?: number | null }
   if (layers === undefined && expiresAt === null) return { ...ALWAYS, value: packed as T }

@@ -10,7 +10,7 @@ import type { Window } from '../quota/window.ts'
 export type Counters = ReadonlyMap<string, Counter>
 
 export interface InStepsOptions {
-  /** The windows that may limit. An owner without a running one of these is looked at only if there is an override. */
+  /** The windows that may limit. An owner for whom none of them runs is looked at only if the owner has an override. */
   readonly windows: readonly Window[]
   /** Ends the search between two steps, if nobody waits for it. */
   readonly signal?: AbortSignal

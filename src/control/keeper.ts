@@ -64,8 +64,8 @@ export type Outcome =
   | 'taken_back'
 
 /**
- * What the keeper has done in an entry of the audit, if somebody should learn of it; `null` for every other entry. The entry itself
- * says it, so that any replica sees it.
+ * What the keeper did in an entry of the audit, if administrators should be notified of it; `null` for every other entry. It is read
+ * from the text of the entry, so that every replica sees it.
  */
 export function upsetOf({ who, why }: Pick<AuditEntry, 'who' | 'why'>): 'not_made' | 'taken_back' | null {
   if (who === SCHEDULE && why?.startsWith(NOT_MADE)) return 'not_made'
@@ -96,7 +96,7 @@ const MAX_WHY = 500
 export function createKeeper(options: KeeperOptions): Keeper {
   const { store, control, onError, everyMs = 1000 } = options
   const instance = randomBytes(9).toString('base64url')
-  /** By guard. */
+  /** The tallies of this process, by the id of the guard. */
   let counting: ReadonlyMap<string, GuardTally> = new Map()
   /** Whether requests are decided without the store, so by other limits than the guarded ones. */
   let isOut = false
@@ -140,7 +140,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     for (const tally of counting.values()) tally.count(seen.caller.user, seen.kind === 'refused')
   }
 
-  /** If the outage began before the first request was counted, all counts are its own. */
+  /** If no beginning of the outage was seen, all requests since the guard began were decided in the outage, so counting begins anew. */
   function recovered(): void {
     if (!isOut) counting = new Map([...counting.keys()].map((id) => [id, createGuardTally()]))
     isOut = false

@@ -38,7 +38,7 @@ export const NOTHING: Stack = { permanent: [], layers: [] }
 /** How many layers may lie above a permanent value. */
 export const MOST_LAYERS = 20
 
-/** Prefix for the id of the end of an override without anything below it. */
+/** The prefix of the id of a layer that stands for a single override with an end, which is stored without layers. */
 const ALONE = 'end-'
 
 export function stackOf(form: Form, packed: Packed<unknown> | null): Stack {
@@ -155,7 +155,7 @@ export function settled(stack: Stack, at: number, which: (layer: StackLayer) => 
   )
 }
 
-/** @param isUnder which layers lie below what is set. What they say about it never becomes visible again */
+/** @param isUnder whether a layer lies below the new values. It loses its own values in their places, which could never count again */
 function permanently(stack: Stack, leaves: readonly Leaf[], isUnder: (layer: StackLayer) => boolean): Stack {
   const known = [stack.permanent, ...stack.layers.map((layer) => layer.leaves)].flat()
   const layers = stack.layers.map((layer) =>
@@ -164,7 +164,7 @@ function permanently(stack: Stack, leaves: readonly Leaf[], isUnder: (layer: Sta
   return { permanent: over(stack.permanent, leaves), layers: layers.filter((layer) => layer.leaves.length > 0) }
 }
 
-/** Setting the value that is in force already removes its end, so its layer gives the value up. */
+/** If a value is in force already by a temporary layer, that layer gives the value up, so that only the end of the new layer counts. */
 function withoutSame({ permanent, layers }: Stack, { leaves }: StackLayer, at: number): Stack {
   const known = [permanent, ...layers.map((layer) => layer.leaves)].flat()
   const given = new Map<StackLayer, Leaf[]>()

@@ -4,8 +4,8 @@ import type { Json } from './problems.ts'
 import type { QuotaPatchLike } from './settings.ts'
 
 /**
- * One value and its place, which is the list of member names from the outermost one. `null` gives back the value, and
- * everything below its place, to what lies below.
+ * One value and its place, which is the list of member names from the outermost one. With the value `null`, nothing is
+ * set at this place and within it, so that the value from the layers below counts.
  */
 export type Leaf = readonly [path: readonly string[], value: unknown]
 
@@ -26,8 +26,8 @@ export function over(under: readonly Leaf[], top: readonly Leaf[]): Leaf[] {
 }
 
 /**
- * What these leaves still say below others.
- * @param known all values that exist. A `null` for several values is replaced by one for each of the rest
+ * The leaves that can still count below `top`.
+ * @param known all values that exist. A `null` for a place with several values is replaced by one `null` for each value that `top` lacks
  */
 export function stripped(leaves: readonly Leaf[], top: readonly Leaf[], known: readonly Leaf[]): Leaf[] {
   const isSet = (path: readonly string[]): boolean => top.some(([place]) => covers(place, path))

@@ -56,7 +56,7 @@ const MOST_SHOWN = 20
 const MOST_CHARACTERS = 8192
 
 /**
- * @param merge whether overrides stay that the file does not contain, also below those of the file with an end
+ * @param merge whether overrides that the file lacks stay, also below an override of the file that has an end
  * @param who makes the change @param at the store's time
  */
 export async function overrideChanges(

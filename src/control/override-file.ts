@@ -63,7 +63,7 @@ export interface OverrideFileOptions {
   readonly file: FileSettings
   /** The store's time, in milliseconds since the epoch. */
   readonly now: number
-  /** The overrides in force now. A line with one of them is always accepted, so that a written file can be read again. */
+  /** The stored overrides. A line with one of them is always accepted, so that a written file can be read again. */
   readonly stored: AllOverrides
 }
 
@@ -104,7 +104,7 @@ export async function readOverrides(
   return { wanted: { users: wanted.users.taken, organisations: wanted.organisations.taken }, ended }
 }
 
-/** Collects lines. `take` returns what is wrong with a line in view of earlier ones. Layers are calculated owner by owner. */
+/** Collects the lines of each owner. `take` returns the problem that a line has together with earlier lines; `null` for none. */
 function gathering<T extends OrganisationOverride>() {
   const taken = new Map<string, { readonly line: number; readonly all: T[] }>()
 
@@ -139,7 +139,7 @@ function isoOf(ms: number | null): string {
   return new Date(ms ?? 0).toISOString()
 }
 
-/** Number and text of each line that is not empty; a problem for a line that is not UTF-8. */
+/** Number and text of each line that is not empty; a problem for a line that is too long or not UTF-8. */
 export function* linesOf(bytes: Buffer): Generator<[line: number, text: string | Problem]> {
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
   for (let [at, line] = [0, 1]; at < bytes.length; line++) {
@@ -238,7 +238,7 @@ function csvLines({ file, stored }: OverrideFileOptions): (text: string) => Read
   }
 }
 
-/** Category and window for the name of each column: all of the file, and those in overrides in force. */
+/** Category and window by the name of a column: all of the configuration, and those that stored overrides have. */
 function limitColumns(file: FileSettings, stored: AllOverrides): Map<string, readonly [string, string]> {
   const columns = new Map<string, readonly [string, string]>()
   for (const category of categoriesOf(file)) {

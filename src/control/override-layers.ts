@@ -20,7 +20,7 @@ export function overridesIn<T extends UserOverride | OrganisationOverride>(
 }
 
 /**
- * The stored form of exactly these overrides. The stored object itself if it has them already.
+ * The stored form of exactly these overrides. It is the stored object itself if that contains exactly these already.
  * @param all at most one without an end, and those with an end in the order of their layers
  * @param at the store's time
  */
@@ -70,8 +70,8 @@ export function withOverride<T extends Pick<UserOverride, 'reason' | 'expiresAt'
 }
 
 /**
- * The stored form after these overrides were added. The stored object itself if it has them already. If one of them has no end, they
- * replace everything.
+ * The stored form after these overrides were added. It is the stored object itself if that contains them already. If one of them has no
+ * end, they replace everything.
  */
 export function withAdded<T extends UserOverride | OrganisationOverride>(
   stored: Packed<T> | undefined,

@@ -48,8 +48,8 @@ export function overrideFrom(
 }
 
 /**
- * The overrides for a policy. Each is prepared when its owner first comes, because 100,000 at once would block the process
- * for 0.5 s after every change (Node 26.10).
+ * The overrides for a policy. Each is prepared when its owner first comes, because preparing 100,000 of them at once would
+ * block the process after every change.
  */
 export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisationOverrides' | 'grants'>): Overrides {
   const [own, theirs] = [settersIn(state.overrides), settersIn(state.organisationOverrides)]
@@ -66,7 +66,7 @@ type Setters = Required<Pick<Overrides, 'hasPeriodDays' | 'hasWithin'>>
 
 type Setting = ReadonlyMap<string, Versioned<Pick<UserOverride, 'periodDay' | 'within'>>>
 
-/** There may be 100,000, and each policy asks. */
+/** It is made once for each map, because there may be 100,000 overrides, and every policy needs it. */
 const settersIn = onceForEach((overrides: Setting): Setters => {
   let [hasPeriodDays, hasWithin] = [false, false]
   for (const { value } of overrides.values()) {
@@ -96,7 +96,7 @@ function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMa
   return { size: overrides.size, get }
 }
 
-/** The same for `PUT /api/organisations/{id}/override`: limits of the organisation, `reason` and `expiresAt`. */
+/** Reads the body of `PUT /api/organisations/{id}/override`: limits, `factor`, `periodDay`, `reason` and `expiresAt`. */
 export function organisationOverrideFrom(
   body: unknown,
   file: FileSettings,
@@ -135,13 +135,13 @@ function setsNoOther({ factor, periodDay, plan, bypassGlobal, shadow }: Omit<Use
   return factor === undefined && periodDay === undefined && plan === undefined && !bypassGlobal && !shadow
 }
 
-/** Whether a text is the name of a plan of the file. */
+/** Checks that a value is the name of a plan of the configuration. */
 export function planOf({ plans }: Pick<FileSettings, 'plans'>): Check {
   if (plans !== undefined && plans.size > 0) return choice([...plans.keys()])
   return (_, path) => [{ path, msg: 'names a plan, and the file has none: add quota.plans there' }]
 }
 
-/** The fields besides limits, reason and end. */
+/** The fields that only an override of a user has. */
 function userFields(file: FileSettings): [string, Check][] {
   return [
     ...(file.plans === undefined ? [] : [['plan', orNull(planOf(file))] as [string, Check]]),
@@ -201,7 +201,7 @@ const withoutMonths = only(
   'is for a window of months, and the file has none: add one to quota.windows there, like { calendar: month, zone: Asia/Shanghai }, or leave this out',
 )
 
-/** What an override of a user and one of an organisation both have. A factor of 1 changes nothing, so it is left out. */
+/** The fields that overrides of users and of organisations have in common. A factor of 1 changes nothing, so it is left out. */
 function sharedIn(body: Json, categories: readonly string[]): OrganisationOverride {
   const { factor, periodDay, reason, expiresAt } = body
   return {

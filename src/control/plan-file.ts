@@ -37,7 +37,7 @@ function fromEntries(entries: readonly unknown[]): PlanFile {
   return problems.length > 0 ? { problems } : { plans: Object.fromEntries(plans) }
 }
 
-/** What is wrong with the plans of a file. `null` is no valid value; what is left out follows the configuration. */
+/** What is wrong with the plans of a file. `null` is no valid value, because a value that is left out follows the configuration. */
 export function planProblems(plans: Json, file: FileSettings): readonly Problem[] {
   const nulls = leavesOf({ plans }).filter(([, value]) => value === null)
   return [
@@ -57,7 +57,7 @@ export interface PlanChange {
 
 /**
  * What a file changes in the permanent values. A value that is the same already is left out, so that layers above it stay.
- * @param merge whether values stay that the file does not contain
+ * @param merge whether values that the file lacks stay
  */
 export function planChanges(plans: Json, permanent: Changes, merge: boolean): readonly PlanChange[] {
   const wanted = keyed(leavesOf({ plans }))

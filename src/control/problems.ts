@@ -5,7 +5,7 @@ import { MAX_LIMIT, MULTIPLIER } from '../quota/policy.ts'
 
 /** A problem in a body from an administrator, and the cure. */
 export interface Problem {
-  /** With dots, like `baselines.personal.read.1h`; empty for the whole body. */
+  /** The names of members with dots between them, like `baselines.personal.read.1h`; empty for the whole body. */
   readonly path: string
   readonly msg: string
 }
@@ -23,7 +23,8 @@ export function below(path: string, key: string): string {
 
 /**
  * An object with no other keys than those of `checks`.
- * @param what for the message: `field`, `category`, `window` @param more about an unknown key. Default nothing
+ * @param what the kind of its keys, for the message: `field`, `category`, `window`
+ * @param more the end of the message about an unknown key. Default empty
  */
 export function object(
   checks: ReadonlyMap<string, Check>,
@@ -56,7 +57,7 @@ export function only(isGood: (value: unknown) => boolean, msg: string): Check {
   return (value, path) => (isGood(value) ? [] : [{ path, msg }])
 }
 
-/** For a value for which the file no longer has a place. */
+/** Checks a value whose plan, category or window the configuration no longer has. It can only be given back. */
 export const onlyNull = only(
   (value) => value === null,
   'rests, since the file has no such plan, category or window: add it there, or send null to give the value back',

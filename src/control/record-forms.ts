@@ -112,7 +112,7 @@ const isAuditEntry = shapeOf({
   vain: optional(isVain),
 })
 
-/** Any value in which everything that is shown as a time is one, even within a sample. */
+/** Whether every member of a value that is shown as a time is a valid time, also within layers and samples. */
 function isDated(value: unknown): boolean {
   if (!isObject(value)) return true
   const { expiresAt, overrides, organisations = {}, layers, replaces } = value
@@ -123,7 +123,7 @@ function isDated(value: unknown): boolean {
   return samples.every((sample) => Object.values(sample).every(isDated))
 }
 
-/** The forms of the values before and after a change, for some kinds; `null` for no value. */
+/** The forms of the values before and after a change, for kinds of changes with a form of their own. */
 const VALUES: Readonly<Partial<Record<string, Shape>>> = {
   settings: isSettings,
   override: isPackedOfUser,
@@ -147,7 +147,7 @@ export function givenGrantOf(value: unknown): GivenGrant | null {
   return isGivenGrant(value) ? (value as GivenGrant) : null
 }
 
-/** @param hash under which it is stored. The key must not be accepted under any other */
+/** @param hash the hash under which the record is stored. A record with another hash is not accepted */
 export function accessKeyOf(value: unknown, hash: string): AccessKeyRecord | null {
   if (!isAccessKey(value)) return null
   const record = value as AccessKeyRecord

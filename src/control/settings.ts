@@ -30,14 +30,14 @@ import { TIMING_FIELDS } from './timing.ts'
 /** The file's values for everything that can be changed at run time. */
 export type FileSettings = QuotaSettings & { readonly shadow: boolean }
 
-/** A merge patch: a missing value stays, and `null` gives a value back to what lies under it. */
+/** A merge patch: a missing value stays, and `null` removes what was set, so that the value below counts. */
 type Patch<T> = T extends LimitValue | Mode | boolean
   ? T
   : { readonly [K in keyof T]?: Patch<NonNullable<T[K]>> | null }
 
 /** The body of `PATCH /api/quota`. */
 export interface QuotaPatchLike extends Patch<Changes> {
-  /** For the audit. This and the following fields are no part of the settings. */
+  /** The reason, for the audit. This field and the following ones are no part of the settings. */
   readonly reason?: string
   /** When the change is made and when it is taken back, in RFC 3339. */
   readonly from?: string | null
@@ -139,7 +139,7 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
 
 const NEW_PLAN = () => ': a plan begins in the file, under quota.plans'
 
-/** The path of the day that comes together with the limits of a plan. */
+/** The end of the message about an unknown key of a plan: where the day of a plan is set. */
 function dayOfPlan(key: string): string {
   if (key !== 'period_day' && key !== 'periodDay') return ''
   return ': the day with which months of a plan begin is set in the file, under quota.plans, and that of one user or organisation by periodDay of an override'
@@ -185,7 +185,7 @@ function scopesOver<S extends string>(
   return { ...tables, ...(made.some(([, { over }]) => over.size > 0) && { over: soft }) }
 }
 
-/** Only plans of the file. */
+/** The plans of the file with what was set for them. Other plans are left out. */
 function plansOver(file: FileSettings, plans: Plans, changes: Changes['plans'] = {}): Plans {
   const of = (name: string, limits: PlanLimits): PlanLimits => {
     const set = memberOf(changes, name)
@@ -293,6 +293,6 @@ function merge(target: Json, patch: Json): Json {
     if (next === null || next === undefined || (isObject(next) && Object.keys(next).length === 0)) merged.delete(key)
     else merged.set(key, next)
   }
-  // Defines members, because an assignment to `__proto__` would not.
+  // `fromEntries` defines a member `__proto__`, which an assignment would not do.
   return Object.fromEntries(merged)
 }

@@ -6,7 +6,7 @@ export interface SignedIn {
   readonly groups: readonly string[]
 }
 
-/** An identity provider where people sign in who are not in the gateway's configuration. */
+/** An identity provider at which people sign in to the dashboard, so that the configuration need not name them. */
 export interface SignInProvider {
   /**
    * Begins a sign-in.
@@ -16,7 +16,7 @@ export interface SignInProvider {
    */
   begin(callback: string): Promise<{ readonly to: string; readonly kept: string }>
   /**
-   * @param returned the whole address with which the browser came back @param kept what it has kept
+   * @param returned the whole address with which the browser came back @param kept what the browser has kept
    * @throws SignInError
    */
   finish(returned: URL, kept: string): Promise<SignedIn>
@@ -24,7 +24,7 @@ export interface SignInProvider {
 
 /** A sign-in failed. The message is one safe sentence for the person who signs in. */
 export class SignInError extends Error {
-  /** `away`: the provider does not respond, or not properly. `refused`: it did not sign this person in. */
+  /** `away`: the provider does not respond, or not properly. `refused`: the provider did not sign this person in. */
   readonly kind: 'away' | 'refused'
 
   constructor(kind: SignInError['kind'], message: string, cause?: unknown) {

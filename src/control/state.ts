@@ -6,13 +6,13 @@ import type { Mode, Override } from '../quota/policy.ts'
  * every replica follows it (`change-follower.ts`).
  */
 
-/** Limits in both scopes. Any of them may be missing. */
+/** Limits in both scopes. Any limit may be missing. */
 export interface ScopedTable {
   readonly personal?: ValueTable
   readonly global?: ValueTable
 }
 
-/** The limits of one plan. Any of them may be missing. */
+/** The limits of one plan. Any limit may be missing. */
 export interface PlanTables {
   readonly personal?: ValueTable
   readonly organisation?: ValueTable
@@ -31,17 +31,17 @@ export interface Changes {
   readonly shadow?: boolean
 }
 
-/** One value that was set over time. It lies above the permanent value without changing it. */
+/** A value that was set for a while or for later. It lies above the permanent value without changing it. */
 export interface Layer<V = unknown> {
   readonly id: string
-  /** When it begins and ends, in milliseconds since the epoch on the store's clock; `null` for never. */
+  /** When the layer begins and ends, in milliseconds since the epoch on the store's clock; `null` if it never ends. */
   readonly from: number
   readonly until: number | null
-  /** For settings a merge patch like the body of `PATCH /api/quota`; else the whole override. */
+  /** A merge patch of the settings, like the body of `PATCH /api/quota`; or a whole override. */
   readonly value: V
   /** A layer with a guard is removed if too many requests are refused, and stays a layer until that is decided. */
   readonly guard?: Guard
-  /** The audit has its beginning already. */
+  /** The beginning of the layer is in the audit already. */
   readonly begun?: true
   /** The administrator and the reason; `null` if only the audit knows. */
   readonly who: string | null
@@ -68,8 +68,8 @@ export interface Layers {
 export type Packed<T> = (T & Layers) | Required<Layers>
 
 /**
- * What was set for one user, as a policy takes it but for its limits, which are as they were written. One that sets a factor and nothing
- * else multiplies whatever lies under it, one within an organisation sets limits alone, and no stored one has `beneath`.
+ * What was set for one user. It has the fields of an override in a policy, but its limits are as they were written. If it sets only a
+ * factor, the override below it stays in force and is multiplied. If it has `within`, it sets only limits. None is stored with `beneath`.
  */
 export interface UserOverride extends Omit<Override, 'limits' | 'over'> {
   readonly limits: ValueTable
@@ -80,8 +80,8 @@ export interface UserOverride extends Omit<Override, 'limits' | 'over'> {
 }
 
 /**
- * What was set for one organisation. Its limits replace those of plans as they stand, also in windows that no plan limits, and its factor
- * multiplies the limits that the plan of each member has.
+ * What was set for one organisation. Its limits replace those of plans, whatever the mode, also in windows that no plan limits. Its factor
+ * multiplies these limits and those that the plan of each member sets for the organisation.
  */
 export type OrganisationOverride = Omit<UserOverride, 'plan' | 'within' | 'bypassGlobal' | 'shadow'>
 
@@ -93,12 +93,12 @@ export interface GivenGrant {
   readonly category: string
   /** At least 1. */
   readonly tokens: number
-  /** From when until when it pays, in milliseconds since the epoch on the store's clock. */
+  /** The time in which the grant pays, in milliseconds since the epoch on the store's clock. */
   readonly givenAt: number
   readonly until: number
   /** The reason, 1 to 500 characters. */
   readonly reason: string
-  /** When an administrator ended it; `null` if nobody did. */
+  /** When an administrator ended the grant; `null` if nobody did. */
   readonly endedAt: number | null
 }
 

@@ -19,7 +19,7 @@ export class StoredState {
   #state: StoredControl = UNCHANGED
   #hasFallen = false
 
-  /** @param onChange is called for each change that is read by itself, before it is applied */
+  /** @param onChange is called for each change that is read from the audit, before the change is applied */
   constructor(store: ControlStore, onChange: (entry: AuditEntry) => void) {
     this.#store = store
     this.#onChange = onChange
@@ -52,7 +52,7 @@ export class StoredState {
     return entries
   }
 
-  /** It is read in steps, so changes from meanwhile are applied once more. */
+  /** Everything is read in steps, so changes that were made meanwhile are applied once more. */
   async #readAll(): Promise<null> {
     for (let tries = 0; tries < TRIES; tries++) {
       const all = await this.#store.readControl()
@@ -85,7 +85,7 @@ export class StoredState {
   }
 }
 
-/** How often everything is read again if all overrides were replaced meanwhile, so that what was read is an incomplete mixture. */
+/** How often everything is read if all overrides are replaced or a user is forgotten meanwhile, because the result may be a mixture. */
 const TRIES = 5
 
 function replacesAll({ what }: AuditEntry): boolean {

@@ -41,7 +41,7 @@ export function timingProblems(body: Json, now: number): Problem[] {
   ]
 }
 
-/** @param after the moment before it, which `what` names */
+/** @param after the moment after which `at` must be @param what the words for it in the message */
 function momentProblems(path: string, at: number, after: number, now: number, what: string): Problem[] {
   if (at <= after) return [{ path, msg: `must be later: ${what} ${new Date(after).toISOString()}` }]
   return at - now > YEAR_MS ? [{ path, msg: 'must be within 366 days from now' }] : []

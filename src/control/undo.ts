@@ -28,7 +28,7 @@ export type Undo =
 export interface ChangedValue {
   /** With dots, as in the settings; empty for a whole override. */
   readonly path: string
-  /** What the change has set, and what is there now; `null` follows the file, or is no override. */
+  /** What the change has set, and what is there now; `null` if the file decides, or if there is no override. */
   readonly set: unknown
   readonly now: unknown
 }
@@ -122,7 +122,7 @@ function asPacked(value: unknown): Packed<unknown> | null {
   return value as Packed<unknown> | null
 }
 
-/** The beginning of a scheduled change is the change itself. Undoing it does not schedule it again. */
+/** A stack without the scheduled layers that this change has begun, so that undoing it does not schedule them again. */
 function notBegunBy({ permanent, layers }: Stack, after: Stack): Stack {
   const begun = ({ id }: StackLayer) => after.layers.every((layer) => layer.id !== id || layer.begun === true)
   return { permanent, layers: layers.filter((layer) => layer.begun === true || !begun(layer)) }
@@ -134,7 +134,7 @@ function hasBecome({ id, begun, leaves }: StackLayer, now: Stack): boolean {
   return leaves.some((leaf) => now.permanent.some((other) => sameJson(other, leaf)))
 }
 
-/** Removes layers that their guards have taken back since then, which shows in the permanent value: it is what lay below them. */
+/** Removes layers that their guards have taken back since the change. The permanent value is then still what lay below them. */
 function withoutTakenBack({ permanent, layers }: Stack, after: Stack, now: Stack): Stack {
   const known = new Set(now.layers.map(({ id }) => id))
   const guarded = new Map(after.layers.filter(({ guard }) => guard !== undefined).map(({ id, leaves }) => [id, leaves]))
@@ -160,8 +160,8 @@ function hasStripped(place: readonly string[], after: Stack, now: Stack): boolea
 }
 
 /**
- * How an earlier state would be by now: without layers that have ended, and with guards decided as they were, so that their
- * values are permanent or gone.
+ * An earlier state as it would be by now: without layers that have ended, and without guards that were decided since then.
+ * The values of a layer that its guard has kept are permanent.
  */
 function asNow({ permanent, layers }: Stack, now: Stack, at: number): Stack {
   const known = new Map(now.layers.map((layer) => [layer.id, layer]))
@@ -203,7 +203,7 @@ function stackFrom(parts: Parts): Stack {
   return { permanent, layers: [...layers.values()].sort((a, b) => a.from - b.from) }
 }
 
-/** Compares the times too, if it belongs to a layer. */
+/** Whether two states have the same value under a key. For a value of a layer the ends must be the same, too. */
 function same(a: Parts, b: Parts, key: string): boolean {
   const [one, other] = [a.get(key), b.get(key)]
   if (one === undefined || other === undefined) return one === other
@@ -214,7 +214,7 @@ function pathOf(key: string): readonly string[] {
   return (JSON.parse(key) as [string | null, readonly string[]])[1]
 }
 
-/** A part of a layer can only be restored in the same layer, but that layer or its end was removed since then. */
+/** Whether the layer of a part, or its end, was removed since the change. A part can only be restored in the same layer. */
 function isOfAnother(part: Part | undefined, now: Parts, set: Parts): boolean {
   const id = part?.layer?.id
   if (id === undefined) return false
@@ -222,7 +222,7 @@ function isOfAnother(part: Part | undefined, now: Parts, set: Parts): boolean {
   return endIn(set) !== undefined && endIn(set) !== endIn(now)
 }
 
-/** A restored layer would lie above what was set permanently since then. */
+/** Whether a restored layer would lie above a value that was set permanently since the change. */
 function wouldHide(part: Part | undefined, now: Parts, set: Parts): boolean {
   if (part === undefined || part.layer === null) return false
   const [path] = part.leaf
@@ -231,7 +231,7 @@ function wouldHide(part: Part | undefined, now: Parts, set: Parts): boolean {
   return there.length !== then.length || there.some(([key]) => !same(now, set, key))
 }
 
-/** A permanently restored value would lie below a layer that began before the change and was itself restored since then. */
+/** Whether a permanently restored value would lie below a layer that began before the change and was restored since then. */
 function wouldBeHidden(part: Part | undefined, now: Parts, set: Parts, changedAt: number): boolean {
   if (part === undefined || part.layer !== null) return false
   return [...now].some(
@@ -240,7 +240,7 @@ function wouldBeHidden(part: Part | undefined, now: Parts, set: Parts, changedAt
   )
 }
 
-/** Another layer with a value for the place is gone. It may have been above this one, and what it would hide is unknown. */
+/** Whether another layer with a value for the same place is gone. It may have been above this one, so its effect is unknown. */
 function hasLostNeighbour(key: string, before: Parts, now: Parts, set: Parts): boolean {
   const part = before.get(key)
   if (part === undefined || part.layer === null) return false

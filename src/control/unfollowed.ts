@@ -12,7 +12,7 @@ export interface Unfollowed {
 /** What overrides a value for everybody. */
 export type Hiding =
   | { readonly kind: 'plan'; readonly plan: string; readonly limit: LimitValue }
-  /** More plans that set it too. */
+  /** This many further plans, which also set the value. */
   | { readonly kind: 'plans'; readonly count: number }
   /** The overrides of this many users. */
   | { readonly kind: 'overrides'; readonly count: number }
@@ -23,7 +23,7 @@ export type Hiding =
   | { readonly kind: 'custom'; readonly limit: LimitValue }
   | { readonly kind: 'switched_off' }
 
-/** As a part of a sentence: `plan free sets 40`. */
+/** Why nobody follows a value, as a part of a sentence: `plan free sets 40`. */
 export function whyUnfollowed({ by }: Pick<Unfollowed, 'by'>): string {
   const parts = by.map(hidingText)
   return parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}` : (parts[0] ?? '')

@@ -13,5 +13,5 @@ export function isUserId(value: unknown): value is string {
 /** The prefix of the id of a user who is named by an unverified key. */
 export const KEY_PREFIX = 'key:'
 
-/** The same for a user who is named by a claim of the key. No hash contains a colon. */
+/** The prefix of the id of a user who is named by a claim of such a key. It differs from `key:` and a hash, which has no colon. */
 export const JWT_PREFIX = `${KEY_PREFIX}jwt:`
