@@ -58,7 +58,7 @@ export interface Authenticator {
     authorization: string | undefined,
     places?: () => CheckPlaces,
   ): Caller | Denial | Promise<Caller | Denial>
-  /** The same for a credential from another place. If it also comes as Bearer, it is remembered once. */
+  /** Identifies the caller by a credential from another place. If the same credential also comes as Bearer, it is remembered once. */
   judge(credential: string, places?: () => CheckPlaces): Caller | Denial | Promise<Caller | Denial>
   /** Issuers whose tokens nobody can verify now, because no key was fetched yet, or no published key can be used. */
   withoutKeys(): readonly string[]
@@ -67,22 +67,26 @@ export interface Authenticator {
   /** Whether some key set was not fetched yet, or some provider has not responded yet. */
   isIncomplete(): boolean
   /**
-   * Tries once more to reach them, and gives the store what it could not take, at a start or when a store is back. Never rejects.
+   * Tries once more to reach these issuers and providers, and gives the store the key sets that it could not take before. Is called at a
+   * start, and when a store is back. Never rejects.
    */
   prepare(): Promise<void>
-  /** Keys by URL, for the next authenticator. */
+  /** Sources of keys by issuer and URL, for the next authenticator. */
   readonly fetched: FetchedKeys
   /** Stops fetching keys, except those that `next` still uses, and forgets all credentials. */
   close(next?: Pick<Authenticator, 'fetched'>): void
 }
 
-/** A revocation is in force within 2 seconds. Besides this time, known access keys have an age, and a tunnel asks every 0.4 s. */
+/**
+ * The longest time for which an accepted access key is remembered, in milliseconds. A revocation must be in force within 2 seconds, of which
+ * the age of held access keys and the questions of tunnels, every 0.4 s, take a part too.
+ */
 const GATEWAY_TOKEN_MS = 250
 
 /** The usual text before a credential. */
 const USUAL = 'Bearer '
 const MAX_CREDENTIAL = 8 * 1024
-/** A longer credential is remembered by its hash, so that their number bounds the memory. */
+/** The longest header that is looked up as it is. A long credential is remembered by its hash, so that the number bounds the memory. */
 const MAX_KEY = MAX_CREDENTIAL + 64
 
 const HIT: Observation = Object.freeze({ type: 'credential_checked', cached: true })
@@ -91,7 +95,7 @@ const MISS: Observation = Object.freeze({ type: 'credential_checked', cached: fa
 /** Any three parts, which a JWT in compact serialisation has. */
 const JWT_SHAPED = /^[^.]+\.[^.]+\.[^.]+$/
 
-/** A mistyped access key is not sent to a provider. */
+/** Whether a provider is asked about a credential: not about a mistyped access key, nor about a JWT if there are issuers. */
 function isForProvider(credential: string, hasIssuers: boolean): boolean {
   return !credential.startsWith('gw_') && !(hasIssuers && JWT_SHAPED.test(credential))
 }
@@ -234,7 +238,7 @@ function createCheck(
 
   /**
    * The times differ, because credentials that came together after a start or a peak would otherwise be verified again
-   * together. 1000 users with 12,000 requests/s delayed everybody by 20 to 60 ms once a minute.
+   * together, which delays all other requests.
    */
   function accept(key: string, { caller, until }: Verified, since: number, longestMs: number): Caller {
     const latest = since + longestMs * (1 - random() / 4)
@@ -245,7 +249,7 @@ function createCheck(
   return check
 }
 
-/** The usual spelling of the header. */
+/** The key under which a credential is remembered: its header in the usual spelling, or its hash if it is long. */
 function keyOf(credential: string): string {
   if (credential.length <= MAX_CREDENTIAL) return USUAL + credential
   return createHash('sha256').update(credential).digest('base64')

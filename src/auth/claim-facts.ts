@@ -42,7 +42,7 @@ export type Facts = Pick<Caller, 'organisation' | 'plan' | 'periodDay' | 'claims
 
 /** Which claims contain the facts. */
 export interface FactClaims {
-  /** By path, as `userClaim`; none by default. */
+  /** The path of a claim, as for `userClaim`; none by default. */
   readonly planClaim?: string | null
   readonly organisationClaim?: string | null
   readonly periodDayClaim?: string | null
@@ -115,7 +115,7 @@ export function idOf({ object, bytes }: Payload, path: string): unknown {
   return integerOf(json) ?? (JSON.parse(json) as unknown)
 }
 
-/** The same for a claim that may be a list. */
+/** Returns a claim that may be a text or a list of texts, as it is; undefined if there is no such claim. */
 function textsOf({ object, bytes }: Payload, path: string): unknown {
   const plain = member(object, path)
   const json = plain === undefined && path.includes('.') ? jsonAt(textOf(bytes), path) : null

@@ -1,6 +1,6 @@
 /** Makes claims ready for forwarding. lib/json-path.ts says what a path means. */
 
-/** A longer integer may be the same as its neighbours in some JSON reader. So may some of 16 digits, which are looked at besides. */
+/** Some JSON readers round longer integers. They also round some integers of 16 digits, which are recognised by `isSafeInteger`. */
 const INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/
 
 /**

@@ -7,9 +7,9 @@ import { invalid } from './verdict.ts'
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * A browser sends cookies with requests of pages from any origin. This says whether the page is of an origin that may not use them,
- * so neither on the gateway's own host nor configured. It is asked for everything that can change something: unsafe methods, and
- * WebSockets, which browsers allow to every origin. A client that is no browser sends no Origin.
+ * Whether the page that sends a request is of an origin that may not use cookies, because it is neither on the gateway's own host nor
+ * configured. A browser sends cookies with requests of pages from any origin. Only requests that can change something are judged: unsafe
+ * methods, and WebSockets, which browsers allow to every origin. A client that is no browser sends no Origin.
  */
 function isForeignPage(asking: Asking, origins: ReadonlySet<string>, isProxy: (address: string) => boolean): boolean {
   const { req, client } = asking

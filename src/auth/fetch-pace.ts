@@ -4,7 +4,7 @@
  * - Without keys, once in two seconds, because every credential of the issuer waits.
  * - With keys, three times at once, and then once every ten seconds. So a rotation is noticed at once, even just
  *   after another fetch, or at most ten seconds later if somebody has used the fetches up.
- * - After a failed fetch, five seconds later at the earliest, because the next three would fail too.
+ * - With keys and after a failed fetch, five seconds later at the earliest, because three more at once would fail too.
  */
 export interface FetchPace {
   /** How long until the next fetch may start, in milliseconds; 0 for now. */

@@ -23,7 +23,7 @@ export interface Unanswered {
 export interface Provider {
   /** Never rejects. */
   ask(credential: string, asker: Asker): Promise<Payload | Unanswered>
-  /** Without the query. */
+  /** The URL of the provider without its query, which may contain a secret. */
   readonly address: string
   /** Whether it has responded once with anything but a failure. */
   hasResponded(): boolean
@@ -95,7 +95,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     }
   }
 
-  /** While this waited, the provider may have gone out. */
+  /** While the question waited for its place, the provider may have gone out. */
   async function askInPlace(credential: string, asker: Asker): Promise<Payload | Unanswered> {
     try {
       return availability.mayAsk(asker.party) ? await question(credential, asker.party) : OUT
@@ -163,7 +163,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
 
 /** No provider accepts this, and it is so short that none takes it for a leaked credential. */
 const MADE_UP = 'tollgate'
-/** Stands for this gateway, because it is not an address. */
+/** Asks for the gateway itself. Its party is no address, so it takes the turn of no client. */
 const OURSELVES: Asker = { party: 'tollgate', isKnown: false }
 
 const OUT: Unanswered = { problem: 'the provider is out', wasAsked: false }
@@ -197,7 +197,7 @@ function describe(error: unknown): Pick<Failure, 'message' | 'isOfCredential'> &
 function createAvailability(provider: string, observe: Observer) {
   let failures = 0
   let answeredAt = Number.NEGATIVE_INFINITY
-  /** Monotonic milliseconds, and when each party last asked; `null` while the provider is up. */
+  /** Since when the provider is out, and when each party asked last, in monotonic milliseconds; `null` while the provider is up. */
   let out: { readonly since: number; readonly askedAt: Map<string, number> } | null = null
   let probes = 0
 
@@ -207,7 +207,7 @@ function createAvailability(provider: string, observe: Observer) {
     return probes < MOST_PROBES && performance.now() - askedAt >= PAUSE_MS
   }
 
-  /** @returns whether the provider is out, which is needed again when the question ends */
+  /** @returns whether the provider is out. Then `probed` must be called when the question ends */
   function asked(party: string): boolean {
     if (out === null) return false
     if (out.askedAt.size >= MOST_ASKED) out.askedAt.clear()

@@ -23,7 +23,7 @@ import { invalid, unknowable, type Verified } from './verdict.ts'
 export interface IntrospectionOptions extends ProviderOptions, FactClaims {
   /** The credential must be meant for one of these; empty to allow any. */
   readonly audiences: readonly string[]
-  /** By path, as in `IssuerOptions`. */
+  /** The claim with the audiences, by path, as in `IssuerOptions`. */
   readonly audienceClaim: string
   readonly userClaim: string
 }
@@ -33,7 +33,7 @@ export interface Introspection {
   introspect(credential: string, at: number, places: () => CheckPlaces): Promise<Verified | Denial>
   /** Addresses of the providers that have not responded yet. */
   unheard(): readonly string[]
-  /** Asks them once more. */
+  /** Asks the providers that have not responded yet once more. */
   prepare(): Promise<void>
   /** Questions that are under way are still waited for. */
   close(): void
@@ -41,7 +41,7 @@ export interface Introspection {
 
 /** How long a refusal is remembered. A credential that was used before its issuer knew it is accepted soon afterwards. */
 const REFUSED_MS = 10_000
-/** Each takes about 200 bytes. */
+/** How many refusals are remembered. Each takes about 200 bytes. */
 const MOST_REFUSED = 10_000
 /** For how long a credential counts as recently accepted after its result is no longer remembered. */
 const LATELY_MS = 3_600_000

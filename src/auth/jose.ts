@@ -1,7 +1,7 @@
 import { createSecretKey, KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 
-/** Only this file imports jose, which imports public keys and is loaded with the first. Other files judge tokens. */
+/** Only this file uses jose. It reads public keys with jose, which is loaded for the first of them. Other files judge tokens. */
 
 /** @throws if a key is malformed, not on its curve, or not for the algorithm */
 export async function importPublicKey(jwk: JWK, alg: string): Promise<KeyObject> {

@@ -14,8 +14,8 @@ import {
 } from './key-set.ts'
 
 /**
- * While fetches fail, and none is further apart than this, requests use the present keys without waiting, because a fetch may take 5 seconds
- * to fail. In milliseconds.
+ * For how many milliseconds after the beginning of a failed fetch requests use the present keys without waiting for the next fetch, because
+ * that fetch may take 5 seconds to fail.
  */
 const KNOWN_DOWN = 60_000
 /**
@@ -23,7 +23,7 @@ const KNOWN_DOWN = 60_000
  * must not take all places from requests that need no new key.
  */
 const MAX_WAITING = 100
-/** The same if there are no keys. Nearly all requests are honest then, because the gateway starts under load. */
+/** How many may wait if there are no keys. Nearly all requests are honest then, because the gateway starts under load. */
 const MAX_WAITING_WITHOUT_KEYS = 500
 /** How long keys are used after the time at which they should have been fetched again. */
 const STALE_IF_ERROR = KEEP_KEY_SET_MS
@@ -39,7 +39,7 @@ const UNKNOWN: KeyResponse = { is: 'unknown' }
 
 interface Held {
   readonly keys: KeySet
-  /** Milliseconds since the epoch, like `freshUntil`. Before this time the clock was ahead, so `freshUntil` is ignored. */
+  /** Milliseconds since the epoch, like `freshUntil`. If the clock shows an earlier time, it was set back, and the keys are due at once. */
   readonly since: number
   readonly freshUntil: number
 }
@@ -107,7 +107,7 @@ class FetchedKeySet implements KeySource {
     if (this.#held === null || this.#of.now() >= this.#held.freshUntil) {
       const mayWait = this.#held === null || !this.#isKnownDown()
       const fetched = this.#refresh()
-      // Keys that are due still serve, as they do when a fetch fails. Only without any keys must everybody wait.
+      // Keys that are due still serve if too many requests wait already, as they do if the fetch fails.
       if (mayWait && !(await this.#waited(fetched)) && this.#held === null) return this.#unavailable()
     }
     const known = this.#lookUp(alg, kid)
@@ -210,7 +210,7 @@ class FetchedKeySet implements KeySource {
     this.#readOnce = true
   }
 
-  /** Keeps even a set without keys, so that nobody begins with withdrawn ones, but not a set that is too long. */
+  /** Keeps even a set without keys, so that no gateway begins with withdrawn keys. A set that is too long is kept as one without keys. */
   async #keep(): Promise<void> {
     const fetched = this.#unkept
     if (fetched === null) return

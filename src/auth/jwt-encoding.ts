@@ -1,7 +1,7 @@
 import { isObject } from '../lib/json.ts'
 import { topLevelMembers } from '../lib/json-members.ts'
 
-/** Strict readers for the parts of a JWT. A text that is not the only spelling is refused, since readers might differ on it. */
+/** Strict readers for the parts of a JWT. A text that other readers might read in another way is refused. */
 
 // ignoreBOM keeps a byte order mark in the text, so that JSON.parse refuses it.
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -34,7 +34,7 @@ const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 
 /**
  * Passes over a JSON text once without allocating, because anybody may have sent it. `null` if it is nested deeper than 32
- * levels or ends within a string. For invalid JSON the result has no meaning, which only the parser finds out.
+ * levels or ends within a string. For invalid JSON the result has no meaning, and only the parser finds out whether it is valid.
  * @param bytes UTF-8, in which no byte of another character looks like the ASCII characters that matter here
  * @param member plain ASCII. A key that is spelt with escapes is not found
  */

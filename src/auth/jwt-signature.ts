@@ -24,7 +24,7 @@ export function costOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, a
   return bits <= 4096 ? 1 : LONG
 }
 
-/** Checks a signature on the event loop. For keys with short checks. */
+/** Checks a signature on the event loop, for keys with short checks. */
 export function holds({ alg, input, signature }: Signed, key: KeyObject): boolean {
   const hash = hashOf(alg)
   if (key.type === 'secret') {
@@ -37,7 +37,7 @@ export function holds({ alg, input, signature }: Signed, key: KeyObject): boolea
   return verify(hash, Buffer.from(input, 'latin1'), optionsOf(alg, key), signature)
 }
 
-/** The same in the thread pool, for keys with long checks. */
+/** Checks a signature in the thread pool, for keys with long checks. */
 export function holdsInPool({ alg, input, signature }: Signed, key: KeyObject): Promise<boolean> {
   if (!hasLengthOf(alg, signature)) return Promise.resolve(false)
   return new Promise((resolve, reject) => {

@@ -14,7 +14,7 @@ export interface ReadJwt extends Signed {
   readonly kid: string | undefined
   readonly payloadBytes: Uint8Array
   readonly outline: Outline
-  /** Those whose rules fit the header and `iss`. At least one. */
+  /** The issuers whose rules fit the header and `iss`. At least one. */
   readonly issuers: readonly Issuer[]
 }
 
@@ -46,7 +46,7 @@ const MALFORMED = invalid('malformed JWT')
 const BAD_SIGNATURE = invalid('bad signature')
 
 export interface JwtVerifier {
-  /** Finds out what needs neither a key nor parsed claims. This is cheap, because anybody may have made the token. */
+  /** Checks everything that needs neither a key nor parsed claims. This must be cheap, because anybody may have made the token. */
   read(token: string): ReadJwt | Denial
   verify(jwt: ReadJwt, now: number, places: () => CheckPlaces): Promise<Verified | Denial>
 }

@@ -18,7 +18,7 @@ export type KeyResponse =
 /** Where the keys of an issuer come from. Never rejects. */
 export interface KeySource {
   find(alg: string, kid: string | undefined): KeyResponse | Promise<KeyResponse>
-  /** The same without the keys in `tried`, because an issuer may have a new key under an old kid, or without one. */
+  /** Finds keys that are not in `tried`, because an issuer may have a new key under an old kid, or without a kid. */
   findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): KeyResponse | Promise<KeyResponse>
   /** Whether there is any key. Without keys no user of the issuer is accepted. */
   hasKeys(): boolean
@@ -133,7 +133,7 @@ async function addKey(keys: Map<string, UsableKey[]>, jwk: JsonObject, index: nu
   }
 }
 
-/** Not a member of RFC 7517, but Microsoft has it. */
+/** `issuer` is no member of a key in RFC 7517, but the keys of Microsoft have it. */
 function issuerIn(jwk: JsonObject): string | undefined {
   const issuer = member(jwk, 'issuer')
   return typeof issuer === 'string' ? issuer : undefined

@@ -4,7 +4,10 @@ import { type Caller, unknowable } from './verdict.ts'
 
 type Result = Promise<Caller | Denial>
 
-/** How long after its begin others may join a check, in milliseconds. A credential may end by no more than this meanwhile. */
+/**
+ * For how long after a check has begun others may join it, in milliseconds. A credential that ends meanwhile is accepted for no longer than
+ * this after its end.
+ */
 const JOIN_MS = 1500
 /** How many requests may have joined at a time. Joining is free, so anybody could bring one made-up credential in any number of requests. */
 const MAX_JOINED = 256

@@ -51,7 +51,7 @@ export function createKeyReader(
   }
 }
 
-/** The longest payload of such a JWT in characters. Strangers write it, and it is parsed each time. */
+/** The longest payload of an unverified JWT, in characters. Strangers write the payload, and it is parsed each time. */
 const LONGEST_PAYLOAD = 4096
 
 /** The user in a JWT with an unchecked signature; `null` if it is no JWT or names no user. */
@@ -66,7 +66,10 @@ function namedBy(key: string, claim: string): string | null {
   return isUserId(id) && isUserId(user) ? user : null
 }
 
-/** Python trims more characters than HTTP does, and the part after a scheme is split at blanks. */
+/**
+ * Accepts only forms of a key that all upstreams read alike. Python trims more characters than HTTP does, and the part after a scheme is
+ * split at blanks.
+ */
 function formOf(source: CredentialSource): (key: string) => boolean {
   if (source.kind === 'header' && source.scheme === null) return (key) => /^[!-~]+(?: [!-~]+)*$/.test(key)
   // In a query a plus sign also stands for a blank.

@@ -68,7 +68,7 @@ export interface Missing extends Denial {
   readonly isMissing: true
 }
 
-/** The challenge then has no error code (RFC 6750, section 3.1). @param msg for the client */
+/** The request has no credential, so the challenge has no error code (RFC 6750, section 3.1). @param msg for the client */
 export function missing(reason: string, msg = 'A Bearer credential is required.'): Missing {
   return {
     ...denial('unauthorized', msg, { headers: { 'WWW-Authenticate': CHALLENGE }, reason }),

@@ -22,8 +22,8 @@ function readInteger(text: unknown): bigint | null {
 /**
  * The fingerprint of Nemec, Sys, Svenda, Klinec, Matyas: "The Return of Coppersmith's Attack" (CCS 2017):
  * the faulty generator makes primes k*M + (65537^a mod M), M a product of the first primes, so the modulus is a power of
- * 65537 modulo every small prime. The primes up to 167 divide M at every key length. A sound key passes for faulty
- * once in about 2^27.
+ * 65537 modulo every small prime. The primes up to 167 divide M at every key length. About one sound key in 2^27 is taken
+ * for a faulty one.
  */
 export function hasRocaFingerprint(n: bigint): boolean {
   return POWERS.every(({ prime, powers }) => powers.has(Number(n % BigInt(prime))))
