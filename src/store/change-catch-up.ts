@@ -27,10 +27,13 @@ export function ownerText({ user, organisation }: GivenGrant): string {
   return `"${name}":${JSON.stringify(id)}`
 }
 
-/** The last known change, the most changes that are returned, and one more, which shows that there are more. */
+/** How many entries are read: the last known change, the most changes that are returned, and one that shows whether there are more. */
 export const CHANGES_READ = MOST_CHANGES + 2
 
-/** @param entries the first CHANGES_READ remembered entries from the version of `last` on */
+/**
+ * @param entries the first CHANGES_READ remembered entries from the version of `last` on
+ * @returns the changes after `last`; `null` if not all of them are known, or if there are too many, so that everything is to be read
+ */
 export function changesAfter(last: LastChange, entries: readonly AuditEntry[]): readonly AuditEntry[] | null {
   const later = entries.filter(({ version }) => version > last.version)
   const isWhole = later.every(({ version, what }, i) => version === last.version + 1 + i && KINDS.includes(what))
@@ -55,7 +58,7 @@ export interface OverridesStep<T> {
 /** Reads some overrides. @param from where the last step ended; `null` begins */
 type ReadOverrides<T> = (from: string | null) => Promise<OverridesStep<T>>
 
-/** Reads the overrides in steps. They count under the first version, so a follower applies later changes once more. */
+/** Reads the overrides in steps, after the version. So a follower applies changes that are made meanwhile once more. */
 export async function readInSteps(
   readHead: () => Promise<Head>,
   ofUsers: ReadOverrides<Packed<UserOverride>>,

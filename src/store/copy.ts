@@ -13,10 +13,11 @@ import type { Silence } from '../usage/silence.ts'
 import type { COPIED_LISTS, Ending } from './endings.ts'
 
 /**
- * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts. Three things are not copied. A guard goes on
- * with what is counted after the copy. What processes report about themselves is over when they stop. And what a store remembers of the
- * last batch and flush of a process serves only that process, which sends a batch again if the reply was lost. A new process has another
- * name.
+ * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts. Entries that matter for a short time only are
+ * not copied. docs/stored-data.md names them, for example events of alerts, remembered charges and what is left of forgotten users. A guard
+ * goes on with what is counted after the copy. What processes report about themselves is over when they stop. And what a store remembers of
+ * the last batch and flush of a process serves only that process, which sends a batch again if the reply was lost. A new process has
+ * another name.
  */
 
 /** The counters of one user or organisation, or of everybody, by category. */
@@ -81,7 +82,7 @@ export interface Copyable {
 export interface Refill {
   /** What `unfinished` returns until `done` is called; `null` if the store shows nothing before that. */
   readonly mark: string | null
-  /** Deletes everything in the store. @throws StoreError */
+  /** Deletes everything that a copy may fill, and what belongs to it. @throws StoreError */
   clear(): Promise<void>
   /** Adds a portion. Adding it twice has the same effect as adding it once. @throws StoreError */
   put(portion: Portion): Promise<void>
@@ -127,7 +128,7 @@ export interface CopyOptions {
 }
 
 /**
- * Copies a store. If the copy breaks off, the target is either unchanged or marked. The next copy then needs no force.
+ * Copies a store. If the copy breaks off, the target is either unchanged or marked. A marked target needs no force for the next copy.
  * @throws NotCopied, or another Error if a store fails
  */
 export async function copyStore({ from, to, force, progress }: CopyOptions): Promise<Copied> {

@@ -40,20 +40,28 @@ export interface Ending {
 export interface Endings {
   /** The name of the list in the report of an unreadable record. */
   placeOf(list: EndingList): string
-  /** The text of an entry; `null` if it is missing. What stands in its place is a text too, which no parser accepts. */
+  /** The text of an entry; `null` if it is missing. For a key of another type in Redis it is a text that no parser accepts. */
   look(list: EndingList, id: string): Promise<string | null>
   /** The texts in the order of the ids, `null` for a missing entry. */
   read(list: EndingList, ids: readonly string[]): Promise<readonly (string | null)[]>
-  /** The same with the time of the store, for which a cluster without free memory refuses the reading. */
+  /** The same with the time of the store. A Redis cluster without free memory refuses this reading. */
   readAt(
     list: EndingList,
     ids: readonly string[],
   ): Promise<{ readonly at: number; readonly texts: readonly (string | null)[] }>
-  /** The text of an entry, and how many milliseconds are left until it is forgotten. */
+  /** The text of an entry, and how many milliseconds are left until it is forgotten; `null` if it is missing. */
   readOne(list: EndingList, id: string): Promise<{ readonly text: string; readonly leftMs: number } | null>
-  /** Puts all of these entries or none. @param entries a text of `null` deletes the entry @param forMs how long the entries are kept from now on */
+  /**
+   * Puts all of these entries or none.
+   * @param entries a text of `null` deletes the entry
+   * @param forMs how long the entries are kept from now on, in milliseconds
+   */
   put(entries: readonly (readonly [list: EndingList, id: string, text: string | null])[], forMs: number): Promise<void>
-  /** Puts an entry, unless the store has one that ends later. @param mostMs the longest time for which entries are kept: one that ends later shows that the clock was ahead */
+  /**
+   * Puts an entry, unless the store has one that ends later.
+   * @param mostMs the longest time for which entries are kept. If the stored entry has longer left, the clock was ahead, and a new entry that
+   * is kept for this time replaces it
+   */
   putLater(list: EndingList, id: string, text: string, forMs: number, mostMs: number): Promise<void>
   /** Returns an entry and deletes it. If several ask at once, one of them gets the entry. */
   take(list: EndingList, id: string): Promise<string | null>
@@ -72,7 +80,7 @@ export function firstIn(text: string): number | null {
   return first === undefined ? null : Number(first)
 }
 
-/** Users who are looked up by one command. */
+/** The most users whose first times are read by one command. */
 const MOST_READS = 256
 
 /** Reads the records of the lists that are copied, each by itself. */

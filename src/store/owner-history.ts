@@ -8,8 +8,8 @@ export type WindowVisitor = (category: string, seconds: number, startedAt: numbe
 
 /**
  * The history of an owner, for both stores.
- * @param runs that are over; `null` for none
- * @param shown what is left out; `null` for nothing
+ * @param runs the packed runs that are over; `null` for none
+ * @param shown which part is shown; `null` for everything
  */
 export function ownerHistory(
   id: string,

@@ -9,12 +9,12 @@ import type { RunVisitor } from '../quota/history-store.ts'
  * ignored.
  */
 const RUN = 12
-/** The size of the numbers between name and runs. */
+/** The size of the numbers between name and runs, in bytes. */
 const NUMBERS = 10
 
 /** The most runs of one window. If there are more, the oldest are forgotten. */
 export const MOST_RUNS = 3000
-/** In bytes. A value of ours is never longer. In a longer value, a run replaces the oldest one of its window. */
+/** In bytes. In a value that is longer, a new run replaces all earlier runs of its window. */
 export const LONGEST_HISTORY = 1_048_576
 
 interface Section {
@@ -65,7 +65,7 @@ function isAt(name: string, bytes: Buffer, from: number, to: number): boolean {
 /**
  * Calls `visit` for each run that started at `from` or later and before `to`.
  * @param only length in seconds of the one window to visit; `null` for all
- * @param shown what is left out. Default nothing
+ * @param shown which part is shown. Default everything
  */
 export function eachPackedRun(
   bytes: Buffer,
@@ -149,7 +149,7 @@ export function addRuns(
 
 const NOTHING = Buffer.alloc(0)
 
-/** @param run to append, if it is a run. If the last run has the same start, the two become one */
+/** @param run a run to append, or only the numbers of the section. If the last run has the same start, the two become one */
 function sectionOf(category: string, run: EndedRun | Pick<Section, 'seconds' | 'keptSeconds'>, before: Buffer): Buffer {
   const { startedAt, used } = 'used' in run ? run : { startedAt: 0, used: 0 }
   const last = before.length - RUN

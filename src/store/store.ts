@@ -14,8 +14,8 @@ import type { ReplicaStore } from '../replicas/presence.ts'
 import type { UsageLogStore } from '../usage/usage-log-store.ts'
 
 /**
- * Everything that outlives a process, in one place: counters and their history, known users, plans of users, failure history, series and refusals, access keys, run-time
- * changes, sessions that were signed out, signing keys of issuers, events of alerts.
+ * Everything that outlives a process, in one place: counters and their history, known users, plans of users, failure history, series and
+ * refusals, access keys, run-time changes, sessions that were signed out, signing keys of issuers, events of alerts.
  */
 export interface Store
   extends QuotaStore,
@@ -34,8 +34,9 @@ export interface Store
     ReplicaStore,
     AlertStore {
   /**
-   * Whether a record that was reported as unreadable is there, and still so.
-   * @param list as the report has it, and @param id too
+   * Whether a record that was reported as unreadable still exists and still cannot be read.
+   * @param list the list in the report
+   * @param id the name of the record in the report
    * @throws StoreError
    */
   isUnreadable(list: string, id: string): Promise<boolean>

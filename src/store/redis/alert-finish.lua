@@ -1,9 +1,9 @@
 --[[
-  Keeps what came of an attempt to deliver an event, if nobody has made another one since.
+  Keeps the outcome of an attempt to deliver an event, unless another attempt was made since.
 
   KEYS[1]  zset of pending events by when they are due
   KEYS[2]  zset of all events by when they were raised
-  KEYS[3]  zset of events that are not pending, by when that was
+  KEYS[3]  zset of events that are not pending, by when they were delivered or given up
   KEYS[4]  hash of events
   ARGV[1]  id
   ARGV[2]  number of the attempt

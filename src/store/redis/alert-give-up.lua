@@ -3,15 +3,15 @@
 
   KEYS[1]  zset of pending events by when they are due
   KEYS[2]  zset of all events by when they were raised
-  KEYS[3]  zset of events that are not pending, by when that was
+  KEYS[3]  zset of events that are not pending, by when they were delivered or given up
   KEYS[4]  hash of events
   KEYS[5]  hash of the targets of alerts
   ARGV[1]  the alert
-  ARGV[2]  how long ago, in milliseconds
-  ARGV[3]  why
+  ARGV[2]  how long ago an event must have been raised, in milliseconds
+  ARGV[3]  why the events are given up
   ARGV[4]  most events to keep that are not pending
   ARGV[5]  how long the events are kept when nobody asks for them, in milliseconds
-  Output   how many events that were; 0 if one of the keys is of another type
+  Output   how many events were given up; 0 if one of the keys is of another type
 ]]
 local due, all, done, events, targets = unpack(KEYS)
 for _, key in ipairs({ due, all, done }) do

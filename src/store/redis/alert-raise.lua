@@ -1,18 +1,19 @@
 --[[
   Claims happenings and keeps them as events (alerts/alert-store.ts).
 
-  KEYS     for each: the claim, and of its alert the zset of pending events by when they are due, the zset of all events by
-           when they were raised, and the hash of events; behind them the hash of targets
+  KEYS     for each happening: the claim, and for its alert the zset of pending events by when they are due, the zset of all events
+           by when they were raised, and the hash of events. The hash of targets is the last key
   ARGV[1]  most pending events of an alert
   ARGV[2]  how long a claim outlives its run, in milliseconds
   ARGV[3]  how long the events are kept when nobody asks for them, in milliseconds
-  ARGV[4]  for each: start of the run, threshold, end of the run, id of the event, the happening as JSON, and the name
-           and the target of the alert; from here on
-  Output   for each '1' (stored), '0' (claimed before, or by a later run) or '2' (no room)
+  ARGV[4..] for each happening: start of the run, threshold, end of the run, id of the event, the happening as JSON, and the name
+           and the target of the alert
+  Output   for each happening '1' (stored), '0' (claimed before, or by a later run) or '2' (no room)
 ]]
 local most, margin, keep = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 
--- The start of the last claimed run of a place, and its threshold. A run in the future began while the clock was ahead.
+-- Whether a run is claimed already, or a later one. A claim is the start of a run and its threshold. A run in the future began while the clock
+-- was ahead.
 local function is_claimed(key, run, threshold)
   local known, reached = string.match(reply_of('GET', key) or '', '^(%d+) (%S+)$')
   if not known then return false end

@@ -1,11 +1,11 @@
 --[[
-  Takes events that are due, and lets them be due again at the end of a lease.
+  Takes events that are due. A taken event is due again at the end of its lease.
 
   KEYS     for each alert: the zset of pending events by when they are due, and the hash of events
   ARGV[1]  the lease in milliseconds
-  ARGV[2]  for each alert the most events; from here on
-  Output   the time in milliseconds, and for each event the number of its alert, its id, the happening, and its state, as JSON.
-           An alert of which a key is of another type has one without an id: with 'due' for a happening where it is the zset
+  ARGV[2..] for each alert the most events
+  Output   the time in milliseconds, and for each event the number of its alert, its id, the happening as JSON, and its state as JSON.
+           An alert with a key of another type has one entry with an empty id, whose happening is 'due' if the key is the zset
 ]]
 local lease = tonumber(ARGV[1])
 local taken = { string.format('%.0f', now) }

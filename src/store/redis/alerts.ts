@@ -89,7 +89,7 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
   }
 }
 
-/** The places of alerts, each with the message for when it cannot be read. */
+/** The events of alerts as records, and the keys that lead to them, each with a report for when it cannot be read. */
 function keptAlerts(redis: RedisClient, keys: Keys, lists: Records) {
   const records = lists.list<Texts, Event>({
     kind: 'alert_event',

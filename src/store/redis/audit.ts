@@ -42,7 +42,7 @@ export class RedisAudit {
     return { version, changedAt: this.#entriesIn(audit, flat).find((one) => one.version === version)?.at ?? 0 }
   }
 
-  /** The first CHANGES_READ from a number on. */
+  /** The readable ones of the first CHANGES_READ entries from a number on. */
   async from(version: number): Promise<readonly AuditEntry[]> {
     const { audit } = this.#keys
     const flat = await call(
@@ -55,7 +55,7 @@ export class RedisAudit {
   async newest(before: number | null, limit: number): Promise<readonly AuditEntry[]> {
     const [audit = '', ...older] = this.#lists.keys()
     const newest = await this.#newestOf(audit, before, limit)
-    // An entry that has become older since then is read twice, which does no harm.
+    // An entry that was moved to the older ones since then is read twice, which does no harm.
     const isShort = newest.length < limit
     const rest = isShort ? await Promise.all(older.map((set) => this.#newestOf(set, before, limit))) : []
     const byVersion = new Map([...newest, ...rest.flat()].map((entry) => [entry.version, entry]))

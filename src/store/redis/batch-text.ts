@@ -40,7 +40,7 @@ export const PLAN_WORDS: Readonly<Record<string, number>> = Object.fromEntries(
 
 type Words = readonly (number | string)[]
 
-/** Two digits of base 128. */
+/** The highest number of two digits of base 128. */
 const MOST = 128 * 128 - 1
 
 /**
@@ -168,7 +168,7 @@ function limitsInWords(list: readonly Limit[]): number[] {
   return list.flatMap(({ window, limit }) => (isBook(window) ? [] : [limit]))
 }
 
-/** For the calendar windows of limits. */
+/** The present periods of calendar windows, except those of the books. */
 function periodsOf(shapes: readonly Shape[], now: number): number[] {
   return shapes.flatMap(({ limits, position }) =>
     limits.flatMap(({ window }, i) => {

@@ -1,12 +1,12 @@
 --[[
-  Keeps what a process reports of itself, at the moment of Redis's clock, and forgets those that were silent for long: of each it notes from
-  when on what it counted may be missing, until it speaks again. Who spoke in the future spoke while the clock was ahead: of him the silence
-  begins now.
+  Keeps the report of a process with the time of Redis. Forgets processes that were silent for too long, and notes for each of them since when
+  its counts may be missing. If such a process reports again, the note is deleted. A report from the future was made while the clock was ahead,
+  so the silence of its process begins now.
 
-  KEYS[1]  hash: instance -> when it spoke last, in milliseconds
+  KEYS[1]  hash: instance -> when it reported last, in milliseconds
   KEYS[2]  hash: instance -> its report, JSON
-  KEYS[3]  hash: instance that is forgotten -> since when its counts may be missing, and until when it was not heard; milliseconds
-  ARGV[1]  instance
+  KEYS[3]  hash: forgotten instance -> since when its counts may be missing, and when it was forgotten, in milliseconds
+  ARGV[1]  the instance that reports
   ARGV[2]  its report
   ARGV[3]  silence after which a process is forgotten, in milliseconds
   ARGV[4]  for how long a silence is known, in milliseconds
@@ -31,8 +31,8 @@ local function unsent(instance)
   return math.max(0, tonumber(told.forMs) or 0) + math.max(0, tonumber(told.lateMs) or 0)
 end
 
--- Removes silences that are too old. If there are too many, the two with the least time between them become one that covers both. No
--- process has its name, so it is not taken back.
+-- Removes silences that are too old. While there are too many, the two with the least time between them become one that covers both. No
+-- process has the name of a joined silence, so no report deletes it.
 local function bound_silences()
   local known, left = redis.call('HGETALL', KEYS[3]), {}
   for i = 1, #known, 2 do

@@ -27,7 +27,7 @@ export async function lookedUp(command: () => Promise<string | null>): Promise<s
 export const UNREADABLE = '\0'
 
 /**
- * Asks whether Redis is there. Without a connection, the error says why the last attempt failed.
+ * Returns a function that asks whether Redis is there. Without a connection, its error says why the last attempt failed.
  * @param key any of ours. In a cluster its node decides, because a PING may go to another one
  */
 export function pinging(redis: RedisClient, key: string): () => Promise<void> {
@@ -65,7 +65,8 @@ export async function transaction<T>(redis: RedisClient, fill: (commands: Comman
 
 /**
  * Runs commands that only read, one after the other. Others may write in between. They are no transaction, because a Redis
- * without free memory refuses every transaction. In a cluster they are one, which can follow to another node as a whole.
+ * without free memory refuses every transaction. In a cluster they are one, because it can follow its keys to another node
+ * as a whole.
  * @param otherwise what is read for the command at a place, from 0, if its key holds another type than ours. By default
  * this is an error
  */

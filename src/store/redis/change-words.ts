@@ -21,7 +21,7 @@ import type { Keys } from './keys.ts'
  * A change in the form that control.lua reads.
  * @param now about the time of the store's clock, for periods of calendars
  * @param retention how long the runs of emptied windows are kept. Default: they are not kept
- * @param words where a user is to be forgotten, and how
+ * @param words the keys that control.lua changes, and the details. They are given for a user who is to be forgotten
  */
 export function encodeChange(
   change: Change,

@@ -15,7 +15,7 @@ interface Kind {
   readonly hasTheirs: boolean
   readonly retention: Retention
   readonly isAnonymous: boolean
-  /** The texts are valid within this time, because the periods that they name are the present ones. */
+  /** The texts are valid within this time, because all the calendar periods that they name go on for so long. */
   readonly holds: Period
   readonly json: string
   readonly charges: string

@@ -1,65 +1,70 @@
 --[==[
-  Settles one batch of refunds and charges. Reads and checks everything before the first write, so that an error
-  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows form/section.lua, which has the form
-  of a counter. This text settles the most frequent batch; charge.lua settles all others. Between the two stand form/windows.lua,
-  forgotten.lua, history.lua and once.lua, which the most frequent batch need not make.
+  Settles one batch of refunds and charges. The script reads and checks everything before its first write, so that an error (out of
+  memory, read-only replica) leaves nothing half done, because Redis does not roll back. This text follows form/section.lua, which has
+  the form of a counter. It settles the most frequent batch itself, and charge.lua settles all others. Between the two texts stand
+  form/windows.lua, forgotten.lua, history.lua and once.lua, whose functions are not created for the most frequent batch.
 
-  KEYS[1]   last reply to the instance that sends the batch
+  KEYS[1]   the last reply to the instance that sends the batch
   KEYS[2..] the counters that the batch touches, and what is remembered of charges by a key, each once
   ARGV[1]   sequence of the batch within its instance
   ARGV[2]   how long the reply is remembered, in milliseconds
-  ARGV[3]   JSON; a key is its position in KEYS, everything else counts from 1:
-              shapes   [[seconds, ..., from, to, category], ...]   the windows of a category; where the last of them is that of the
-                                       books, from and to are the day around the moment at which the batch was made, else 0
-              limits   [[limit, ...], ...]    one for each window of a shape but for that of the books, which is the last
-              plans    [[cost, ...], ...]     what many charges have in common; batch-text.ts names the numbers. A charge that is
-                                       forced is accepted whatever was used, and may have no personal windows
-              periods  [shape, window, from, to, ...]     the period around that moment of each other calendar window
-              history  'prefix keep shorter anonymous key ...'    how many characters all keys have in common, and for how many
-                                       seconds runs of the longest window of a category are kept, of the others, and of all windows
-                                       of the users of these keys. The keys of histories follow from those of the counters. Few
-                                       batches touch one, so it is a text, which the others need not read
-              refunds  [[key, category, amount, seconds, startedAt, ...], ...]    an amount below 0 is charged
-              onces    [[charge, key, body, for, replays, forgotten, receipt, one], ...]   by its number the charge of a request that may
-                                       come again: a hash of its body, for how many milliseconds how many repetitions are not
-                                       charged, after how many the charge may be forgotten, the receipt without its starts, and 1
-                                       where all requests of the key are one use
-              uses     [[key, first, since, forgotten, cost, reserve, unreached, refund, refund, meter, kept], ...]   what one use of a remembered
-                                       charge cost: whether it is that of the charge itself (1) and not of a repetition, the time of
-                                       the charge, the cost, what it would be charged by itself, whether it reached nobody (1), and
-                                       the first and the last of the refunds of it, which get their amount by it, and the number of
-                                       the meter that these are of: 0 for the first; and 1 where the report is
-                                       remembered if the charge is not
-              meters   [[charge, plan, organisation, ...], ...]   by its number the charge that has further meters: of each the plan,
-                                       and the key of the organisation, or 0. All of them are charged, or none. A charge
-                                       with grants is here too, if with no further meter
-              grants   [[charge, meter, scope, shape, until, tokens], ...]    by its number the charge, and by theirs the meter and the scope
-                                       (1 the user, 2 the organisation), where a grant pays in the place of windows without room: the
-                                       windows of the scope are then not charged, but for that of the books. The first that has
-                                       room pays, before the end of it (until, milliseconds)
-            All but the first three are missing where a batch has none of them.
-  ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
-            organisation, if the plan has windows for it
-  ARGV[5]   the batch of the instance that was settled last, as far as its sender knows; 0 for none
-  Output    'batch:', sequence (6 bytes), time in milliseconds (6), a letter for each charge: '1' (accepted) or '0'
-            (refused); with a key also '2' (accepted as a repetition, not charged), '3' (refused: another body has the key)
-            or '4' (accepted and charged, as it was repeated too often);
-            then the numbers of each section of its shape, as they were when it was opened, refunds given
-            back: the user's by each charge, then that of the organisation and the global one, each the first time and
-            where its shape changes, and of a charge that has further meters or
-            grants those of its user and organisation by each meter, each scope with its grants behind it;
-            then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
-            the receipt; at the end for each of `uses` the tokens that were given back, and 2^47 (6). From these the caller
-            works out everything else by the same arithmetic.
+  ARGV[3]   JSON. A key is given by its position in KEYS. Everything else is counted from 1:
+              shapes   [[seconds, ..., from, to, category], ...]
+                       The windows of a category. If the last of them is that of the books, `from` and `to` are the day around the
+                       moment at which the batch was made. Otherwise both are 0.
+              limits   [[limit, ...], ...]
+                       A limit for each window of a shape, except for that of the books, which is always the last window.
+              plans    [[cost, ...], ...]
+                       What many charges have in common. batch-text.ts names the numbers. A forced charge is accepted whatever was
+                       used, and may have no personal windows.
+              periods  [shape, window, from, to, ...]
+                       For each other calendar window, its period around the moment at which the batch was made.
+              history  'prefix keep shorter anonymous key ...'
+                       `prefix` is the length of the common beginning of all keys. The next three numbers say for how many seconds
+                       runs are kept: those of the books and of the longest window of a category, those of other windows, and those
+                       of all windows of anonymous users. The keys of the anonymous users follow. The keys of histories are made from
+                       those of the counters. Few batches touch a history, so this is a text that other batches need not take apart.
+              refunds  [[key, category, amount, seconds, startedAt, ...], ...]
+                       An amount that is given back to these runs. An amount below 0 is charged.
+              onces    [[charge, key, body, for, replays, forgotten, receipt, one], ...]
+                       A charge, by its number, whose request may be repeated under a key: the hash of its body, for how many
+                       milliseconds and how many times a repetition is not charged, after how many milliseconds the charge may be
+                       forgotten, and its receipt without the starts of runs. `one` is 1 if all requests with the key are one use,
+                       else it is missing.
+              uses     [[key, first, since, forgotten, cost, reserve, unreached, from, to, meter, kept], ...]
+                       What one use of a remembered charge cost in a meter. `first` is 1 for the use by the charged request itself,
+                       and 0 for a repetition. `since` is the time of the charge, and `reserve` is what the use was charged, or would
+                       have been charged without the key. `unreached` is 1 if the request did not reach the upstream. `from` and `to`
+                       are the first and the last of its refunds, whose amounts the script calculates. `meter` is 0 for the first
+                       meter. `kept` is 1 if the report is remembered even if the charge is not, else it is missing.
+              meters   [[charge, plan, organisation, ...], ...]
+                       A charge, by its number, with the plan of each further meter and the key of its organisation (0 for none).
+                       All meters are charged, or none. A charge with grants is in this list even if it has no further meter.
+              grants   [[charge, meter, scope, shape, until, tokens], ...]
+                       A grant that can pay for a charge in a meter and a scope (1 for the user, 2 for the organisation) if the
+                       windows of the scope have no room. Of these windows only that of the books is then charged. The first grant
+                       that has room and has not ended (`until`, in milliseconds) pays.
+            All but the first three are missing if they are empty.
+  ARGV[4]   the charges. Each has 4 bytes, the key of the user and the plan, each as two digits of base 128. If the plan has windows for
+            an organisation, the key of the organisation follows in the same form.
+  ARGV[5]   the last settled batch of the instance, as far as its sender knows; 0 for none
+  Output    One text without gaps. The caller works out everything else from it, by the same arithmetic:
+              'batch:', sequence (6 bytes), and time in milliseconds (6)
+              a letter for each charge: '1' (accepted) or '0' (refused). With a key also '2' (accepted as a repetition, not charged),
+                '3' (refused, because the key belongs to another body) or '4' (accepted and charged, because it was repeated too often)
+              the numbers of each section, as they were when the section was opened, after the refunds. A section of a user is opened by
+                each charge. Sections of organisations and of the global scope are opened by the first charge that needs them, and again
+                when their shape changes. A charge with further meters or grants opens the sections of its user and organisation
+                by itself for each meter, and after each scope those of the grants.
+              for each '2' the time of the charge (6 bytes), the length of its receipt (2), and the receipt
+              for each of `uses` the tokens that were given back, plus 2^47 (6 bytes)
 
-  Where the store does not know the batch of ARGV[5] any more, it replies with an error, 'LOST' and the last batch that it knows, and
-  nothing is written.
+  If the store does not know the batch of ARGV[5] any more, the script replies with the error 'LOST' and the last batch that it knows. If a
+  period does not contain the time of Redis, the script replies with the error 'CALENDAR' and this time in milliseconds, and the caller makes
+  the batch anew with the periods around it. In both cases nothing is written.
 
-  Where a period does not hold the time of the script, it replies with an error, 'CALENDAR' and its time in milliseconds, and
-  nothing is written. The caller makes the batch anew, with the periods around that time.
-
-  A charge that starts no window changes the used tokens alone, in place: then neither the other bytes nor the moment at
-  which the key ends change, and SETRANGE costs a third of SET with an expiry (0.6 and 1.9 microseconds).
+  A charge that starts no window changes only the used tokens, in place. Neither the other bytes nor the expiry of the key change then, and
+  SETRANGE costs a third of SET with an expiry.
 ]==]
 local REPLY = 'batch:'
 local sequence = tonumber(ARGV[1])
@@ -85,7 +90,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local batch = cjson.decode(ARGV[3])
 
 -- A calendar window runs if it started in the present period. So instead of a length the shape gets the longest time that it can have
--- run, plus a millisecond. A table that is created with all fields need not grow: shapes were a fifth of the cost of most batches.
+-- run, plus a millisecond. A table that is created with all its fields need not grow. Otherwise shapes are a fifth of the cost of most batches.
 for i, shape in ipairs(batch.shapes) do
   local n = #shape - 3
   local from, to, name = shape[n + 1], shape[n + 2], shape[n + 3]
@@ -120,8 +125,8 @@ local function find(bytes, shape)
 end
 
 -- Settles one charge whose windows all run. It starts and ends nothing, so only the used tokens of each counter change. At everyday
--- rates most batches are of this kind. Here they cost 0.8 of what they cost below, and a charge of several meters, whose sections lie
--- apart, costs half. Returns the reply; nothing for any other batch, and then nothing is written.
+-- rates most batches are of this kind. Here they cost 0.8 of what they cost in charge.lua, and a charge of several meters, whose sections
+-- lie apart, costs half. Returns the reply. For any other batch it returns nothing and writes nothing.
 local function settle_one(charge)
   local is_one = #charge == 4 or #charge == 6
   if not is_one or batch.refunds or batch.onces or batch.uses or batch.grants then return nil end
@@ -130,7 +135,7 @@ local function settle_one(charge)
   -- `writes` has the key, the offset and the tokens of each section.
   local fits, records, writes = true, { '' }, {}
 
-  -- Whether all windows of a counter run.
+  -- Prepares the reply and the write for a counter. Returns whether all of its windows run.
   local function look(key, shape, limits, cost)
     local bytes = values[key]
     local numbers = bytes and find(bytes, shape)

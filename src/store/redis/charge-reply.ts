@@ -9,15 +9,15 @@ import { type EncodedBatch, unexpected } from './charge-batch.ts'
 import { read48 } from './form/numbers.ts'
 import { numbersSize, startAt, usedAt } from './form/section.ts'
 
-/** Decodes the reply to a batch. This too runs for every charge in the gateway's one thread. */
+/** Decodes the reply to a batch. Like the encoding, this runs for every charge in the gateway's one thread. */
 
 const PREFIX = 'batch:'.length
 /** The letters of the reply. */
 const [REFUSED, REPLAYED, REUSED, SPENT] = [0x30, 0x32, 0x33, 0x34]
 
 /**
- * The script replies with its time, its verdicts, and the windows as it found them. The same arithmetic makes all
- * numbers of the decisions from these, which costs Redis nothing.
+ * The script replies with its time, its verdicts, and the windows as it found them. From these the arithmetic that SQLite uses
+ * too makes all numbers of the decisions, which costs Redis nothing.
  */
 export function decodeReply(
   reply: unknown,
@@ -64,8 +64,8 @@ function hasKey({ once }: Charge): boolean {
 
 /**
  * What the script decided about keys, in the order of the charges that have one.
- * @param letters of the reply: one for each charge
- * @param at where the part begins that says what pays for repetitions
+ * @param letters the reply from its letters on, one for each charge
+ * @param at where the part about the charges that pay for repetitions begins in it
  */
 function decidedOnces(charges: readonly Charge[], letters: Buffer, at: number): Onces & { readonly bytes: number } {
   const keyed = charges.flatMap((charge, i) => (hasKey(charge) ? [letters[i]] : []))

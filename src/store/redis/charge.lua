@@ -1,8 +1,9 @@
 --[==[
-  Settles the batches that charge-one.lua leaves. That text describes the batch and the reply, and has read both the keys and the batch.
+  Settles the batches that charge-one.lua does not settle itself. charge-one.lua describes the batch and the reply, and has read the keys and
+  the batch before this text begins.
 ]==]
--- For how many seconds the runs of a key's counter are kept: first those of the books and the longest window of a category, then the
--- others. Nothing for a counter without a history.
+-- Returns for how many seconds the runs of a key's counter are kept: first those of the books and of the longest window of a category, then
+-- all others. Returns nothing for a counter without a history.
 local rule, kept, anonymous = batch.history, nil, nil
 local function keeping(key)
   if not rule then return nil end
@@ -65,12 +66,13 @@ end
 -- A table with room for n numbers, because growing one costs time.
 local function zeros(n) return { byte(rep('\0', n), 1, n) } end
 
--- What is written: either whole values, or used tokens (0 for none) that end before a position of the value (0 for none). `further` has
--- the tokens of other sections of the value that changed in place, by the position after them; nil if there are none.
+-- What is written to each key. If `whole` has the key, its whole value is written. Otherwise `written` has the used tokens of a section that
+-- change in place, and `before` the position after them; both have 0 for none. `further` has the tokens of other sections of the value that
+-- change in place, by the position after them; nil if there are none.
 local whole, written, before, further = {}, zeros(#KEYS), zeros(#KEYS), nil
 local records, recorded = zeros(#KEYS), 1
 
--- Counters from before the first start in them was replaced, and histories that changed.
+-- `found` has counters as they were before the first start in them was replaced. `rewritten` says which histories changed by refunds.
 local found, rewritten = {}, {}
 
 -- Gives an amount back to exactly those runs that were charged. An amount below 0 is charged there. A run that is over stays in
@@ -257,7 +259,7 @@ local function share(key, shape)
   return section
 end
 
--- A user without a counter may have been forgotten while windows ran. Only a charge moves them back to the name of the user.
+-- A user without a counter may have been forgotten while windows ran. Only a charge moves these windows back to the name of the user.
 local returning
 local function welcome_back()
   local prefix, place_of_forgotten
@@ -322,7 +324,7 @@ local function group_functions()
   -- The sections of a charge, their keys (0 for shared ones), limits and costs, their number, and whether all have room. The tables, and
   -- sections that are not shared, are reused for each charge.
   local opened, keys_of, limits_of, costs_of, pool, many, have_room = {}, {}, {}, {}, {}, 0, true
-  -- For each section the first window that is charged, or one more than it has if none is.
+  -- For each section the first window that is charged. If none is charged, it is one more than the number of its windows.
   local firsts_of = {}
 
   local function open_alone(key, shape, of, cost, first)
@@ -532,7 +534,8 @@ for key = 2, #KEYS do
   end
 end
 
--- From here on only writes. Every key expires by itself: a counter with its last window, or when that need not be kept.
+-- From here on the script only writes. Every key expires by itself. A counter ends with its last window, or when that window's run need
+-- not be kept any more.
 call('SET', KEYS[1], reply, 'PX', ARGV[2])
 for key in pairs(whole) do
   local left = returning and returning[key]

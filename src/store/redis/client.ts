@@ -75,7 +75,7 @@ export interface RedisAccess {
 }
 
 export interface ConnectOptions extends RedisAccess {
-  /** How long a command may take, in milliseconds. */
+  /** The deadline of a charge, in milliseconds. A command may take four times as long. */
   readonly deadlineMs: number
 }
 
@@ -150,7 +150,7 @@ export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient 
   const place = parseUrl(access.url)
   const login = loginOf(access, place)
   const tls = place.encrypted ? { tls: tlsOf(access.tls) } : {}
-  /** The limit holds for commands too. A charge has given up before, unless the store is very far away. */
+  /** Prepares a connection. A command is given up after four deadlines. A charge has given up before, unless the store is very far away. */
   const prepared = (redis: Redis): Redis => {
     giveDeadline(redis, 4 * deadlineMs)
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one is tried.

@@ -1,42 +1,48 @@
 --[==[
-  Makes one change at run time together with its entry in the audit. Whatever may fail is asked for before the first
-  write, so that an error leaves nothing half done: Redis does not roll back. It follows form/section.lua, forgotten.lua and history.lua, which
-  have the forms of a counter, of what is left of a forgotten user, and of a history.
+  Makes one change at run time together with its entry in the audit. Whatever may fail is tried before the first write, so that an error
+  leaves nothing half done, because Redis does not roll back. This text follows form/section.lua, form/windows.lua, forgotten.lua and
+  history.lua, which have the forms of a counter, of what is left of a forgotten user, and of a history.
 
   KEYS[1]  number of the last change
-  KEYS[2]  audit, a sorted set: the newest entries (JSON) by their numbers, of every kind
+  KEYS[2]  audit, a sorted set: the newest entries (JSON) of all kinds, by their numbers
   KEYS[3]  how many entries are forgotten
-  KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
-  behind   what is changed: the settings (string), the overrides of users or of organisations or the grants (hash), a user's counters, those of an organisation, or the
-           counter of everybody in one category. For 'overrides' the overrides of users, the staged ones (hash), and the key under which those that
-           are replaced are kept, with the number of the change under the empty name; then the same three of organisations. For tokens the records
-           (hash, by SHA-256) and the SHA-256s (hash, by id). For 'user_forgotten' the user's counters, and the keys of what is edited
-  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'grant', 'reset', 'quota_reset', 'token_created', 'token_revoked', 'token_opened', 'tokens_revoked', 'tokens_imported' or 'user_forgotten'
-  ARGV[2]  the user, the organisation, the id of the token or of the grant, or the scope and the category; empty for settings, 'overrides' and 'tokens_imported'
+  KEYS[4..] for each kind in ARGV[11], in that order, a sorted set with the older entries of the kind
+  then     the keys that are changed: the settings (string), the overrides of users or of organisations or the grants (hash), a user's
+           counters, those of an organisation, or the counter of everybody in one category.
+           For 'overrides': the overrides of users, the staged ones (hashes), and the key under which the replaced ones are kept, where the
+           empty name has the number of the change; then the same three keys of organisations.
+           For access keys: the records (hash, by SHA-256) and the SHA-256s (hash, by id).
+           For 'user_forgotten': the user's counters, and the keys of what is edited
+  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'grant', 'reset', 'quota_reset', 'token_created',
+           'token_revoked', 'token_opened', 'tokens_revoked', 'tokens_imported' or 'user_forgotten'
+  ARGV[2]  the user, the organisation, the id of the access key or of the grant, or the scope and the category; empty for settings,
+           'overrides' and 'tokens_imported'
   ARGV[3]  the same as JSON
-  ARGV[4]  value to be stored, as JSON; 'null' takes an override away
+  ARGV[4]  value to be stored, as JSON; 'null' deletes an override
   ARGV[5]  who, as JSON
-  ARGV[6]  why, as JSON, and behind it what else the entry has, as members
+  ARGV[6]  why, as JSON, followed by further members of the entry
   ARGV[7]  version that the settings or the override must have, 0 for none; empty for any; for 'overrides' the number that
            the last change must have
-  ARGV[8]  entries that the audit keeps
+  ARGV[8]  how many of the newest entries the audit keeps
   ARGV[9]  channel on which the change is published
-  ARGV[10] entries that it keeps beyond these of each kind
+  ARGV[10] how many older entries of each kind the audit keeps
   ARGV[11] kinds, each followed by a blank
-  ARGV[12] for 'reset' and 'quota_reset', JSON. `history`: how many characters all keys have in common, and for how many seconds the
-           runs of the longest window and of the others are kept; empty if none are. For 'quota_reset' also `category`, `windows`,
-           each as [seconds, name as JSON, from, to], and `all`: the windows to be emptied, and whether all others are too; of a
-           calendar window the period around the moment at which this was made. For
-           'overrides': how many are staged of users, and of organisations, and `from` of the audit as JSON, with blanks between. For tokens, JSON: each as [SHA-256, id, its record as JSON, whether it must be there and not be revoked].
-           For 'user_forgotten' what `forget` is asked for, as JSON, and `again` where the entry is there already
-  ARGV[13] for 'overrides': for how many milliseconds those that are replaced are kept
-           For 'grant', JSON: `endedAt` of one that is ended, which must be there; or, of one that is given, `most`, so many of its owner
-           may pay already that it is not, and `owner`, which stands in the JSON of each of them.
-  Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
-           expected one, or where the staged ones are gone, or with `again`
+  ARGV[12] For 'reset' and 'quota_reset', JSON. `history` has the length of the common beginning of all keys, and for how many seconds the runs
+           of the books and the longest window and those of the others are kept; it is empty if none are kept. 'quota_reset' also has
+           `category`, the `windows` to be emptied, and `all`, whether all other windows are emptied too. Each window is [seconds, name as
+           JSON], followed for a calendar window by its period [from, to] around the moment at which the change was encoded.
+           For 'overrides': how many are staged of users and of organisations, and `from` of the audit as JSON, with blanks between.
+           For access keys, JSON: each as [SHA-256, id, its record as JSON, whether it must exist and not be revoked].
+           For 'grant', JSON: `endedAt` of a grant that is ended and must exist. For a grant that is given, `most`, the number of live grants of
+           the owner at which no further one is given, and `owner`, a part of the JSON of each grant of the owner.
+           For 'user_forgotten', JSON: what `forget` gets as `asked`, and `again`, whether the audit has the entry already
+  ARGV[13] for 'overrides': for how many milliseconds the replaced overrides are kept
+  Output   the entry (JSON) and how many other entries were forgotten; or an integer if no entry was made: the version that was not the
+           expected one, 0 for an access key that is gone or revoked, or the number of the last change if the staged overrides are gone
+           or with `again`
 
-  A value is stored as its version, a space and its JSON, which passes through here as it is: cjson would make one
-  thing of {} and [], and lose digits.
+  A value is stored as its version, a space and its JSON. The JSON is not decoded and encoded here, because cjson confuses {} and [],
+  and loses digits.
 ]==]
 
 -- Empties windows of a counter in place. A section that changes loses its windows that are not running.
@@ -99,15 +105,15 @@ local function without_grants(bytes)
   return table.concat(kept)
 end
 
--- Keeps the windows of a user that run, under a hash, and takes back what names the user elsewhere.
--- @param key   of the counters
--- @param asked `salt` for a store that has none, for how long `keep` it is known that the user was forgotten, and `edits`, each with the position
---              of its key, `place` being the first:
---                [key, 'key']                          the key goes
---                [key, 'text', old, new]               a string is replaced
---                [key, 'hash', field, old, new]        a value is replaced, or goes (new false); old false: whatever it is
---                [key, 'sorted', member, score, new]   a member is replaced, or goes
---              What is not as it was read stays: whoever forgets looks once more.
+-- Keeps the running windows of a user under a hash, and removes what names the user elsewhere.
+-- @param key   the key of the counters
+-- @param asked `salt` for a store that has none, `keep`, for how many milliseconds it is known that the user was forgotten, and `edits`. Each
+--              edit names its key by a position, which is 1 for the key at `place`:
+--                [key, 'key']                          deletes the key
+--                [key, 'text', old, new]               replaces a string
+--                [key, 'hash', field, old, new]        replaces a value, or deletes it if new is false; any value if old is false
+--                [key, 'sorted', member, score, new]   replaces a member, or deletes it if new is false
+--              An edit does nothing if its value has changed since it was read. The caller then looks again.
 local function forget(key, asked, place, now)
   local prefix = prefix_of(KEYS[1])
   local salt, lasts = string.match(redis.call('GET', prefix .. 'forgotten') or '', '^(%x+) (%d+)$')
@@ -115,7 +121,7 @@ local function forget(key, asked, place, now)
   local left = prefix .. 'forgotten:' .. redis.sha1hex(salt .. ':' .. sub(key, #prefix + 3))
   local bytes, before = unpack(redis.call('MGET', key, left))
   if bytes and #bytes > LONGEST then bytes = false end
-  -- As above, each command is tried first where it changes nothing.
+  -- Each command is tried first where it changes nothing, as below for other changes.
   for _, edit in ipairs(asked.edits) do
     local name, kind, a, b, new = KEYS[place + edit[1] - 1], edit[2], edit[3], edit[4], edit[5]
     if kind == 'key' then
@@ -128,9 +134,9 @@ local function forget(key, asked, place, now)
       redis.call('ZREM', name, '')
     end
   end
-  -- The user was forgotten before and has not been seen since.
   local ends
-  -- Grants are deleted with the user, so what was taken from them is not needed.
+  -- A user without counters may have been forgotten before. Then the windows from that time are kept. Grants are deleted with the user, so
+  -- what was taken from them is not needed.
   bytes, ends = tidy(without_grants(bytes or before and sub(before, 7) or ''), now)
   ends = math.max(ends, now + asked.keep)
   lasts = string.format('%.0f', math.max(ends, tonumber(lasts or 0)))
@@ -287,10 +293,10 @@ end
 local falling = redis.call('ZRANGE', KEYS[2], 0, -keep)
 local forgotten = count_at(KEYS[3]) or 0
 
--- The change comes before the entry, by one command that may still be refused, and then nothing is changed. So the audit never has an
--- access key as revoked that is still good. RENAME to an existing key would free its value at once, which takes 30 ms for 100,000
--- overrides. So the replaced overrides are moved and stay for an undo. The number of this change stands among them under a name that no
--- user has.
+-- The change comes before the entry. It begins with one command that may still be refused, and then nothing is changed. So the audit never
+-- has an access key as revoked that is still good. RENAME to an existing key would free its value at once, which would hold Redis up for
+-- many overrides. So the replaced overrides are moved and stay for an undo. The number of this change stands among them under a name that
+-- no user has.
 if what == 'overrides' then
   for _, list in ipairs(lists) do
     if list.count > 0 then
@@ -320,7 +326,7 @@ if what == 'overrides' then
   end
   for _, list in ipairs(lists) do
     redis.call('RENAME', list.live, list.replaced)
-    -- Without the right to PEXPIRE they stay until the next file.
+    -- Without the right to PEXPIRE the replaced overrides stay until the next file.
     redis.pcall('PEXPIRE', list.replaced, ARGV[13])
     if list.count > 0 then redis.call('RENAME', list.staged, list.live) end
   end

@@ -73,10 +73,10 @@ export function redisControl(
   }
 }
 
-/** After this many looks, a name that is used all the time is left to the next forgetting. */
+/** The most looks. What is then still written under the name is left to the next forgetting. */
 const LOOKS = 4
 
-/** Another look finds what others write during one. */
+/** Looks for what names the user and removes it, again and again, because others may write during a look. */
 async function forget(
   redis: RedisClient,
   keys: Keys,

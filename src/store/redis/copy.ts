@@ -27,7 +27,7 @@ import { dayOfKey, type SeriesPlace, usageRecords, writeEpisodes, writeSeries } 
 /** How many keys of the database one step looks at, and the most entries of a portion. */
 const STEP = 250
 
-/** A command of ours takes a millisecond. The rest is for a server that is busy with others. */
+/** In milliseconds. A command of ours needs far less, but the server may be busy with commands of others. */
 const DEADLINE_MS = 2000
 
 /**
@@ -136,7 +136,7 @@ async function readOwners(redis: RedisClient, keys: Keys, names: readonly string
   const found = names.flatMap((name) => ownerOf(keys, name) ?? [])
   if (found.length === 0) return []
   const counters = found.map(({ name }) => name)
-  // The global scope has no history, so this key takes its place. It never exists.
+  // The global scope has no history, so the history without an id, which never exists, takes its place.
   const histories = found.map(({ scope, id }) => (scope === 'global' ? keys.history('') : historyKey(keys, scope, id)))
   type Values = (Buffer | null)[]
   const [now, values, before, ...left] = await readingAt<[Values, Values, ...number[]]>(redis, (commands) => {
@@ -289,7 +289,7 @@ function putEndings(list: EndingList) {
   return each((multi, keys, { id, text, ends }: Ending) => multi.set(keys.ending(list, id), text, 'PXAT', ends))
 }
 
-/** The key expires by itself, as in `charge.lua`. */
+/** The keys expire by themselves, as in `charge.lua`. */
 function putOwner(multi: Multi, keys: Keys, { scope, id, counters, history, ends: lasts = 0 }: Owner): void {
   const under = scope === 'global' ? [...counters].map((one) => new Map([one])) : [counters]
   for (const some of under) {

@@ -1,20 +1,20 @@
 --[[
   Adds what one process has counted to the series and the refusals, once. It reads and decodes everything before the first write,
-  so that an error leaves nothing half done. It follows forgotten.lua.
+  so that an error leaves nothing half done. This text follows common.lua and forgotten.lua.
 
   KEYS[1]   number of the last flush of the process
   KEYS[2]   hash: id of a refusal -> JSON
   KEYS[3]   sorted set: id of a refusal by its last time
   KEYS[4..] hashes of series, of half hours and of days, each once: name -> counts
   ARGV[1]   number of the flush
-  ARGV[2]   for how many milliseconds that is remembered
+  ARGV[2]   for how many milliseconds that number is remembered
   ARGV[3]   JSON: s  [[key, start, name, counts, bound, is_day], ...]  what to add to series: key is a position in KEYS; bound is how
-                                                        many names the hash may hold, 0 for any number; is_day is 1 of a day, else 0
+                                                        many names the hash may hold, 0 for any number; is_day is 1 for a day, else 0
                   e  [[id, refusal], ...]               what to add to refusals
   ARGV[4]   for how many milliseconds a half hour is kept, from its start
   ARGV[5]   for how many milliseconds a refusal is kept
   ARGV[6]   how many refusals are kept
-  ARGV[7]   name of all others, in a hash that is full
+  ARGV[7]   the name under which further names are counted in a hash that is full
   ARGV[8]   how many routes a refusal names
   ARGV[9]   for how many milliseconds a day is kept, from its start; 0 for not at all
   Output    time in milliseconds
@@ -124,7 +124,7 @@ for _, episode in ipairs(episodes) do
 end
 for _, key in ipairs({ KEYS[2], KEYS[3] }) do redis.call('PEXPIRE', key, string.format('%.0f', keep_refusals)) end
 
--- One flush adds fewer than this removes.
+-- One flush adds fewer refusals than the 200 that can be removed here.
 local excess = redis.call('HLEN', KEYS[2]) - most
 local oldest = redis.call('ZRANGE', KEYS[3], 0, 199, 'WITHSCORES')
 local gone = {}

@@ -1,8 +1,9 @@
 --[==[
-  Takes the runs of some owners away that need not be kept any more. It follows common.lua, form/section.lua, form/windows.lua and history.lua.
+  Deletes those runs of some owners that need not be kept any more, and lets their keys expire sooner if possible. This text follows common.lua,
+  form/section.lua, form/windows.lua, forgotten.lua and history.lua.
 
-  KEYS  the counters of each owner, and behind it his history
-  ARGV  for each owner for how many seconds his runs are kept after their end
+  KEYS  for each owner the key of the counters and the key of the history
+  ARGV  for each owner for how many seconds runs are kept after their end
 ]==]
 local archive = history_functions()
 

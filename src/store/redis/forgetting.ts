@@ -109,7 +109,7 @@ function walkOf(redis: RedisClient) {
   return { eachField, eachMember }
 }
 
-/** Finds an event about a window of the user, and the rest of its delivery. */
+/** The edits that delete an event about a window of the user, with everything about its delivery. */
 function editsOfEvent(keys: Keys, forgetting: Forgetting, key: string, field: string, text: string): Edit[] {
   if (!field.startsWith('h:') || textLeft('events', '', text, forgetting) !== null) return []
   const [alert, id] = [key.slice(keys.alertEvents('').length), field.slice(2)]
@@ -133,7 +133,7 @@ export function encodeForgetting(
   again: boolean,
 ): { readonly places: readonly string[]; readonly details: string } {
   const places = [keys.user(user), ...new Set(edits.map(([key]) => key))]
-  // The key of the counters may also be the place of an edit, which then gets the later position.
+  // If an edit changes the key of the counters, this key stands in `places` twice. The edit then has the later position.
   const positions = new Map(places.map((key, i) => [key, i + 1]))
   const numbered = edits.map(([key, ...rest]) => [positions.get(key), ...rest])
   return { places, details: JSON.stringify({ salt: newSalt(), keep: FORGOTTEN_MS, edits: numbered, again }) }

@@ -1,14 +1,14 @@
 --[==[
-  What is left of users who were forgotten, for the scripts that this text goes before, behind form/section.lua.
+  What is left of users who were forgotten, for the scripts that follow this text.
 
-  Under `forgotten` of the prefix lies the salt (hexadecimal), a blank, and when the last of these keys ends (milliseconds). Under
-  `forgotten:` and the SHA-1 of salt, colon and user: when the user was forgotten (6 bytes, big-endian), and the sections of the windows that
-  ran then. With the next charge they go back under the name; the time stays.
+  The key `forgotten` has the salt (hexadecimal), a blank, and the time at which the last of the other keys ends (milliseconds). There is another
+  key for each user: `forgotten:` and the SHA-1 of salt, colon and user. It has the time at which the user was forgotten (6 bytes, big-endian),
+  and the sections of the windows that ran then. The next charge moves the sections back to the name of the user, but the time stays.
 ]==]
 -- The common beginning of all keys.
 local function prefix_of(key) return string.match(key, '^{[^}]*}:') end
 
--- Returns a function from a user to the place of what is left of him; false if nobody was forgotten.
+-- Returns a function that returns the key of what is left of a user, or false if nobody was forgotten.
 local function forgotten_places(prefix)
   local salt
   return function(user)

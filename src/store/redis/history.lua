@@ -1,23 +1,23 @@
 --[==[
-  The form of a history, for the scripts that this text goes before, behind form/section.lua. A run of a user's or an organisation's window
-  that is over goes there with the next whole writing of its counter.
+  The form of a history, for the scripts that follow this text. It follows form/section.lua and form/windows.lua. A run of a user or an
+  organisation that is over moves into the history when its counter is next written as a whole.
 
-  What lies under the key of a history is a list of sections, one for each window of a category:
+  The value under the key of a history is a list of sections, one for each window of a category. A section has these big-endian parts:
     length of the category's name (1 byte), the name, length of the window in seconds (4), for how many seconds a run is kept after
-    its end (4), number of runs (2), of each run its start in milliseconds (6) and its tokens (6); big-endian.
-  What follows the last whole section counts as nothing.
+    its end (4), number of runs (2), and for each run its start in milliseconds (6) and its tokens (6).
+  Bytes after the last whole section are ignored.
 ]==]
 -- The kinds of counters that have a history, and the kind of its key, each after the common prefix.
 local HISTORIES = { ['c:'] = 'h:', ['o:'] = 'ho:' }
 
 -- Created when the first history is touched, because most batches touch none and should not pay for these functions.
 local function history_functions()
-  -- The most runs of one window. The oldest are forgotten if there are more, or if the value is too long.
+  -- The most runs of one window. If there are more, the oldest are forgotten. In a value that is too long, a new run replaces all earlier ones.
   local MOST_RUNS = 3000
   local RUN = 12
 
-  -- The section at a position: its head (category and length of the window), how long a run is kept after its end, and where its
-  -- runs and the next section begin. Nothing if there is no whole section.
+  -- The section at a position. Returns its head (category and length of the window), how long a run is kept after its end in seconds, where its
+  -- runs begin, and where the next section begins. Returns nothing if there is no whole section.
   local function runs_at(bytes, at)
     local length = byte(bytes, at)
     if not length or at + length + 10 > #bytes then return nil end
@@ -80,7 +80,7 @@ local function history_functions()
     return is_any and runs or nil
   end
 
-  -- The runs of a section from the first one that must still be kept.
+  -- The runs of a section from the first one that must still be kept. @param lasts  from the start of a run, in milliseconds
   local function kept_runs(bytes, first, next_at, lasts, now, is_added)
     while first < next_at do
       local is_over = unpack_bytes('>I6', bytes, first) + lasts <= now

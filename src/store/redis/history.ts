@@ -38,8 +38,8 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
   }
 
   /**
-   * Owners requested in one turn of the event loop are read together. At 64 connections each request then costs Redis a fifth, and two
-   * thirds of what it allocates are shared with the others.
+   * Owners requested in one turn of the event loop are read together. At 64 connections each request then costs Redis a fifth, and shares
+   * two thirds of its allocations with the others.
    */
   const readShared = shareReads(async (asked: readonly Owner[]) => {
     const names = namesOf(keys, asked)
@@ -99,7 +99,7 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
     readCounted,
     readHistory: (scope, id) => readShared({ scope, id }),
 
-    /** The commands go to Redis together, because sending each costs more than writing it. */
+    /** The commands go to Redis together, because sending a command by itself costs more than encoding it. */
     async scanHistory(scope, cursor) {
       const { ids, next } = await scan(scope, cursor)
       const parts = partsOf(ids.map((id) => ({ scope, id })))
@@ -138,7 +138,7 @@ function countedIn(hash: Record<string, string>): Counted {
   return { since, keeping }
 }
 
-/** Those states as fields of that hash. */
+/** The states as fields of the hash of counted windows. */
 export function textsOf(states: KeptStates): Record<string, string> {
   return Object.fromEntries(
     [...states].map(([name, state]) => [KEEP + name, `${state.keptSeconds} ${state.leastSeconds} ${state.changedAt}`]),

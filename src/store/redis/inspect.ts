@@ -64,7 +64,7 @@ async function patiently(ping: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Sends a batch that the script refuses, because Redis does not know its predecessor, after it has read the clock and the keys.
+ * Sends a batch that the script refuses after it has read the keys, because Redis does not know the batch before it.
  */
 async function runChargeScript(redis: RedisClient, keys: Keys): Promise<void> {
   const batch = { instance: `check-${randomUUID()}`, sequence: 2, after: 1, refunds: [], charges: [] }

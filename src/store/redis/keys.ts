@@ -88,7 +88,7 @@ export function createKeys(prefix: string) {
     alertDue: (name: string) => `${tag}:alert:due:${name}`,
     /** All events of an alert by when they were raised. */
     alertAll: (name: string) => `${tag}:alert:all:${name}`,
-    /** Events of an alert that are not pending, by when they ceased to be. */
+    /** Events of an alert that are not pending, by when they were delivered or given up. */
     alertDone: (name: string) => `${tag}:alert:done:${name}`,
     /** Events of an alert with their states. */
     alertEvents: (name: string) => `${tag}:alert:events:${name}`,

@@ -1,9 +1,11 @@
 --[==[
-  Notes in which windows gateways count from now on, each since when. One that they no longer name is forgotten: if it comes back, there is
-  a gap before. Of the longest window it notes since when each run which begins is kept as one of the longest: a counter may still hold a run
-  of a longer window that was just taken out, and until that is over others are kept as shorter ones.
+  Notes since when gateways count in each of these windows. A window that they do not name is forgotten, because there is a gap if it comes
+  back. For the name of a longest window (`longest `), the time is that from which its runs are kept for as long as those of a longest
+  window. If a longer window was just removed, a counter may still hold a run of it, and until this run is over the runs of other windows are
+  kept for the shorter time.
 
-  KEYS[1] hash: name of a window -> since when, in milliseconds since the epoch; behind `keep ` stands what is noted of how long runs are kept
+  KEYS[1] hash: name of a window -> since when, in milliseconds since the epoch. Fields that begin with `keep ` say how long runs are kept, and
+          stay as they are
   ARGV    the names
 ]==]
 local wanted = {}

@@ -1,12 +1,19 @@
 --[==[
-  What is remembered of charges by a key, for charge-one.lua and charge.lua, which this text goes before.
+  What is remembered of charges by a key, for charge.lua, which follows this text.
 
-  What lies under the key of a charge is its time and the start of its time (6 bytes each), repetitions and open uses (1 each), the
-  tokens paid and those of the dearest use (6 each), the length of the hash of the body and 64 for each further meter (1), that hash,
-  of each further meter open uses (1), tokens paid and those of the dearest use (6 each), and the receipt: its number of runs (1),
-  their starts (6 each) and what else it says, which is the sender's; big-endian.
+  The value under the key of a charge has these big-endian parts without gaps:
+    since     when the charge was made, in milliseconds (6 bytes)
+    start     the moment from which the time for free repetitions counts (6). It differs from `since` if the clock was ahead
+    replays   how many repetitions were free (1)
+    open      uses that have not reported their cost yet (1)
+    paid      tokens that were paid for all uses together (6)
+    dearest   tokens of the dearest use (6)
+    length    of the hash of the body, plus 64 for each further meter (1)
+    body      the hash
+    meters    for each further meter open (1), paid (6) and dearest (6)
+    receipt   its number of runs (1), their starts (6 each), and JSON that only the sender reads
 ]==]
--- Created for batches with such a charge.
+-- Called for batches with such a charge only, because creating the functions costs time.
 -- @param values  the values under each key of the batch
 local function once_functions(values, now)
   -- Decoded values, `false` for nothing. `forgotten` is set on those to write.
@@ -34,12 +41,12 @@ local function once_functions(values, now)
     return known[key]
   end
 
-  -- The letter of a charge that its key decides, and what pays for a repetition. Nothing for a charge that is charged; `true` follows
-  -- if it is remembered. @param meters  how many meters of the charge it uses
+  -- Returns the letter for a charge that its key decides, and for a repetition what pays for it. For a charge that is to be charged it returns
+  -- nil, and then whether the charge is remembered. @param meters  in how many meters a repetition becomes an open use
   local function judge(once, meters)
     local key, body, lasts, replays, forgotten = once[2], once[3], once[4], once[5], once[6]
     local charged = remembered(key)
-    -- The clock was ahead, so the charge counts as made now.
+    -- A start in the future shows that the clock was ahead, so the time for free repetitions counts from now.
     if charged and charged.start > now then charged.start, charged.forgotten = now, now + forgotten end
     if not charged or now >= charged.start + lasts then return nil, true end
     if charged.body ~= body then return '3' end
@@ -91,7 +98,7 @@ local function once_functions(values, now)
   local function write(names)
     for key, charged in pairs(known) do
       if not charged then
-        -- Has the effect of DEL, with a right that the user of Redis has anyway.
+        -- This has the effect of DEL, but needs only the right to SET, which the user of Redis has anyway.
         if values[key] then call('SET', names[key], '', 'PX', 1) end
       elseif charged.forgotten then
         local first, others = charged.meters[1], {}

@@ -22,7 +22,7 @@ export function redisOverrides(redis: RedisClient, keys: Keys, records: Records)
     return async (from: string | null): Promise<OverridesStep<T>> => {
       const { pairs, next } = await stepOfHash(redis, key, from)
       const overrides = pairs.flatMap(([id, text]) => {
-        // This entry is the number of the change that has replaced them.
+        // This entry of replaced overrides is the number of the change that has replaced them.
         if (id === '' && NUMBER.test(text)) return []
         const override = list.read(id, text)
         return override === null ? [] : [[id, override] as const]

@@ -29,7 +29,7 @@ import { countsOf, failureRecords, readBuckets } from './tallies.ts'
 import { redisUsage } from './usage.ts'
 import { redisUsageLog } from './usage-log.ts'
 
-/** Twice as long as a ledger sends a batch of unknown outcome. */
+/** In milliseconds. This is twice as long as a ledger sends a batch of unknown outcome again. */
 const REMEMBER_REPLY_MS = String(60 * 60_000)
 
 /** How many users' usage one command reads. */
@@ -44,9 +44,9 @@ interface Asked {
 export interface RedisStoreOptions extends RedisAccess {
   /** The hash tag that all keys share. Use another one for each quota. Default `tollgate`. */
   readonly prefix?: string
-  /** Deadline of one command in milliseconds. Default 250. */
+  /** How long the store may be silent while a charge waits, in milliseconds. A command may take four times as long. Default 250. */
   readonly deadlineMs?: number
-  /** How long runs are kept; asked whenever one may be over. By default no run is added, and all in the store are shown. */
+  /** How long runs are kept. It is read whenever a run may be over. By default no run is added, and all runs in the store are shown. */
   readonly retention?: () => Retention
   readonly observe: Observer
   /** Is called with all present warnings after each look at the server. Default none. */

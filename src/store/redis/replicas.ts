@@ -13,7 +13,7 @@ export function redisReplicas(redis: RedisClient, keys: Keys, lists: Records): R
   const hashes = [keys.beats, keys.replicas, keys.silences] as const
   const [beats, records, silences] = hashes.map((key) => keyThatHolds(lists, 'replica', key, () => redis.hlen(key)))
 
-  /** A process that has a report also has a beat, which is not in the future. */
+  /** The order of the commands makes sure that a process with a report also has a beat, and that no beat is later than the time. */
   async function read() {
     const [reports, spoke, noted, time] = await reading<[Hash, Hash, Hash, [string, string]]>(
       redis,

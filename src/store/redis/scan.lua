@@ -1,6 +1,6 @@
 --[[
-  One step of SCAN. It is a script for the sake of clusters: SCAN names no key and so would go to any node, a script goes
-  to the one that holds its keys, and all of ours are on one.
+  One step of SCAN. In a cluster the command SCAN would go to any node, because it names no key. A script goes to the node that
+  holds its keys, and all our keys are on one node.
 
   KEYS[1]  any of our keys
   ARGV[1]  cursor, '0' to begin

@@ -21,8 +21,8 @@ export function connectToPrimary(options: ConnectOptions): RedisClient {
   for (const sentinel of sentinels) {
     sentinel.follow((message) => {
       if (message?.split(' ', 1)[0] !== parsed.name) return
-      // While it asks a sentinel there is no connection to leave, and ioredis 6.0 would end for good.
-      // The sentinel may still name the old primary, so it leaves after connecting.
+      // While ioredis asks a sentinel there is no connection to leave, and `disconnect` of ioredis 6.0 would end it for good.
+      // The sentinel may still name the old primary, so the connection is left after it is made.
       if (isAsking(redis)) redis.off('connect', leave).once('connect', leave)
       else leave()
     })
@@ -32,7 +32,7 @@ export function connectToPrimary(options: ConnectOptions): RedisClient {
   })
 }
 
-/** Whether it is asking a sentinel for the address, before the connection is made. */
+/** Whether ioredis is asking a sentinel for the address, before the connection is made. */
 function isAsking(redis: RedisClient): boolean {
   return redis.status === 'connecting' && !('stream' in redis && redis.stream?.destroyed === false)
 }

@@ -37,7 +37,7 @@ interface Look {
 /** A field of INFO by its name; empty if there is none. */
 type Info = (field: string) => string
 
-/** What only a login can show. Never rejects. */
+/** The warnings that only a login can show. Never rejects. */
 export async function foundAtLogin(redis: RedisClient): Promise<Found> {
   return (await asksForNoPassword(redis)) ? new Map([['no_password', NO_PASSWORD]]) : new Map()
 }
@@ -94,7 +94,7 @@ export function createServerCheck(
     onChecked(new Set(found.keys()))
   }
 
-  /** A rise is proof, whatever the policy is now, because the policy may have been different for a moment. */
+  /** A rise proves that keys were evicted, whatever the policy is now, because it may have been different for a moment. */
   function compareEvicted(server: string, count: number): void {
     const before = evicted.get(server) ?? count
     evicted.delete(server)
@@ -120,7 +120,7 @@ const farAway = (roundTrip: number, deadlineMs: number): string =>
 const NOTHING_ON_DISK =
   'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, access keys and changes at run time are gone; set its appendonly to yes'
 
-/** @param before what is known already @throws any error of Redis */
+/** @param before warnings that are known already @throws any error of Redis */
 export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before: Found): Promise<Look> {
   const found: Found = new Map(before)
   const asked = performance.now()

@@ -21,7 +21,7 @@ export async function readBuckets(
   keys: Keys,
   records: RecordList<string, Bucket>,
 ): Promise<{ at: number; buckets: Bucket[] }> {
-  // TIME is the last command, so that nothing is counted after it.
+  // TIME is the last command, so that no reading has counts from after its time.
   const [stored, time] = await reading<[Record<string, string>, [string, string]]>(
     redis,
     (commands) => commands.hgetall(keys.failures).time(),

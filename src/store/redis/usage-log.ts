@@ -32,8 +32,9 @@ import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
 import { keysBeginning } from './scanned-keys.ts'
 
-/** How many half hours or refusals one step reads. */
+/** How many half hours or days one step reads. */
 const STEP = 48
+/** How many refusals one step reads. */
 const EPISODES_STEP = 250
 /** How many keys of the database one step looks at. */
 const KEYS_STEP = 250
@@ -216,7 +217,7 @@ export function writeSeries(multi: Multi, keys: Keys, entries: readonly SeriesEn
   for (const { by, start, zone, name, counts } of entries) {
     const key = keys.series(by, start, zone)
     multi.hset(key, name, packCounts(counts))
-    // Less is shown if usage.keep is shorter.
+    // Readers leave out older days if `usage.keep` is shorter.
     multi.pexpireat(key, start + (zone === null ? SERIES_MS : MOST_DAY_MS))
   }
 }

@@ -97,7 +97,7 @@ export function sqliteAlerts(file: SqliteFile, lists: Records, clock: () => numb
         return events.map((event) => raiseOne(event, now))
       }),
     async takeAlerts(wanted, leaseMs) {
-      // Mostly nothing is due. This question keeps nobody from writing.
+      // Mostly nothing is due. So this looks first without a transaction, which would keep other processes from writing.
       const isDue = await attempt(() =>
         wanted.some(({ alert }) => dueNow(file, { alert, most: 1 }, clock()).length > 0),
       )

@@ -10,7 +10,7 @@ import { jsonIn } from './versioned.ts'
 /** The highest number in SQLite. */
 const MOST = 2n ** 63n - 1n
 
-/** The versions from which later ones can be counted. */
+/** The versions that a change of ours can have. One more is still a safe integer. */
 const OF_OURS = `version BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER - 1}`
 
 /** The audit as rows. Call its functions within a transaction. */
@@ -33,7 +33,7 @@ export function sqliteAudit(file: SqliteFile, records: Records, bounds: AuditBou
       return { version: Number(version), changedAt: typeof at === 'number' ? at : 0 }
     },
 
-    /** The first CHANGES_READ from a number on. */
+    /** The readable ones of the first CHANGES_READ entries from a number on. */
     from: (version: number) =>
       readable(file.all(`SELECT * FROM audit WHERE version >= ? ORDER BY version LIMIT ${CHANGES_READ}`, version)),
 
@@ -49,14 +49,14 @@ export function sqliteAudit(file: SqliteFile, records: Records, bounds: AuditBou
       return entries.slice(0, limit)
     },
 
-    /** @param before @param after as JSON @returns how many other entries were forgotten */
+    /** @param before the value before the change, as JSON @param after the value after it, as JSON */
     put({ vain, ...entry }: Omit<AuditEntry, 'from' | 'to'>, before: string, after: string): void {
       const { version, at, who, what, subject, why } = entry
       const ofChange = { before, after, vain: vain === undefined ? null : JSON.stringify(vain) }
       file.put('audit', { version, at, who, what, subject, why, ...ofChange })
     },
 
-    /** Of entries that are older than the newest, some of each kind stay. @returns how many others were forgotten */
+    /** Deletes old entries. Some of each kind stay beside the newest ones. @param version of the last entry @returns how many were deleted */
     forget(version: number): number {
       return file.run(
         `DELETE FROM audit WHERE version IN (

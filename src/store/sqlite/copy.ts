@@ -104,7 +104,7 @@ async function* reading(file: SqliteFile, records: Records, now: number): AsyncG
   }
 }
 
-/** The rows of each list, with the records that can be read. */
+/** For each list, the statement that reads its rows, and a function that makes entries of the rows that can be read. */
 function rowLists(file: SqliteFile, records: Records, now: number) {
   const list = <K extends keyof Lists>(
     kind: K,

@@ -29,7 +29,7 @@ export class CounterRows {
 
   constructor(database: DatabaseSync) {
     this.#read = database.prepare('SELECT windows, ends FROM counters WHERE category = ? AND scope = ? AND user = ?')
-    // Objects with named columns are slow to create, and slow to read.
+    // Rows as objects with named columns would be slow to create and slow to read.
     this.#read.setReturnArrays(true)
     this.#write = database.prepare(
       `INSERT INTO counters (category, scope, user, windows, ends) VALUES (?, ?, ?, ?, ?)

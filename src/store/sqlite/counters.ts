@@ -97,7 +97,7 @@ function isQuestion({ charges, refunds }: Batch): boolean {
   return charges.length + refunds.length === 0
 }
 
-/** A counter in a batch, its row from before, and its bytes from when the refunds were made. */
+/** A counter in a batch, its row from before the batch, and its bytes after the refunds of the batch. */
 interface Touched {
   readonly scope: ScopeName
   readonly id: string

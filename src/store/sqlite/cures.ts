@@ -1,4 +1,4 @@
-/** For messages of SQLite, also about the files beside the database, and of `recognise`. */
+/** Cures by the messages of `recognise` and of SQLite, also of those about the files beside the database. */
 const CURES: readonly (readonly [RegExp, string])[] = [
   [/disk is full|disk I\/O error/, 'make room on its disk, or mend it; what the file holds is not lost'],
   [

@@ -11,7 +11,7 @@ import { makeTables, recognise } from './schema.ts'
 const BUSY_MS = 200
 /** The same for opening the file, when the process has nothing else to do. */
 const OPEN_MS = 2000
-/** How many times, once in each turn of the event loop, to try before pausing. A batch of another process takes less time. */
+/** How many times to try in consecutive turns of the event loop before pausing. A batch of another process takes less time. */
 const QUICK_LOOKS = 20
 
 /**
@@ -23,7 +23,7 @@ export function openDatabase(file: string, toWrite = false): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: OPEN_MS })
   try {
     recognise(database)
-    // secure_delete overwrites deleted content only in pages that are written anyway.
+    // FAST overwrites deleted content only in pages that are written anyway.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST')
     makeTables(database)
     if (toWrite) insistOnWriting(database)
@@ -45,11 +45,11 @@ function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'a', 0o600))
   } catch {
-    // SQLite reports next why the file cannot be made, with the cure.
+    // Opening the database fails next, and app/store-kinds/sqlite.ts adds the cure to its error.
   }
 }
 
-/** Tries to write without any effect on the disk. If another process is writing now, this process can write too. */
+/** Tries to write without any effect on the disk. If another process is writing now, the file is not read-only. */
 function insistOnWriting(database: DatabaseSync): void {
   try {
     database.exec('BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK')

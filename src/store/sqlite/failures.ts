@@ -27,7 +27,7 @@ const isBucket = shapeOf({
   asideFailed: isCount,
 })
 
-/** Adds to what is there of a half hour. */
+/** Adds to the counts of a half hour. */
 function addBucket(file: SqliteFile, bucket: Bucket): void {
   const { start, total, status0, status5xx, status4xx, aside, asideFailed } = bucket
   file.run(

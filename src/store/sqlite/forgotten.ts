@@ -13,7 +13,7 @@ import type { SqliteFile } from './database.ts'
 export interface ForgottenRows {
   /** The windows of a user that ran when the user was forgotten. The next charge moves them back to the name. */
   windowsOf(user: string, category: string, now: number): Uint8Array | undefined
-  /** Stores the windows of a user who is back, or who got something back meanwhile. @param windows `null` for none */
+  /** Replaces what is left of a user after a refund. @param windows `null` deletes it, because a charge has moved it back to the name */
   replace(user: string, category: string, windows: Uint8Array | null): void
   /** When the user was forgotten, in milliseconds since the epoch; `null` if never, or if that is no longer known. */
   since(user: string): number | null
@@ -37,7 +37,7 @@ export function forgottenRows(database: DatabaseSync): ForgottenRows {
     set: database.prepare('UPDATE forgotten SET windows = ? WHERE digest = ? AND category = ?'),
   }
 
-  /** Usually nobody was forgotten. */
+  /** `null` if nobody was forgotten, which is usual. */
   function placeOf(user: string): string | null {
     const row = sql.salt.get() as { salt: string } | undefined
     return row === undefined ? null : digestOf(row.salt, user)
@@ -63,8 +63,8 @@ export function forgottenRows(database: DatabaseSync): ForgottenRows {
 }
 
 /**
- * Also removes deleted content from the disk. SQLite would leave its bytes in free pages, and in the log until it begins anew. If somebody
- * is reading now, a later checkpoint does that.
+ * Does the work, and also removes from the disk what it deletes. SQLite would leave the bytes in free pages, and in the log until the log
+ * begins anew. If another process is reading now, a later checkpoint empties the log.
  */
 export async function overwriting<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
   database.exec('PRAGMA secure_delete = ON')

@@ -5,7 +5,7 @@ CREATE TABLE counters (
   category TEXT NOT NULL,
   user TEXT NOT NULL,          -- the id of the user or organisation; empty for the global scope
   windows BLOB NOT NULL,       -- see ../packed-value.ts
-  ends INTEGER NOT NULL,       -- when the last window is over
+  ends INTEGER NOT NULL,       -- when the row may be deleted, because its last run need not be kept any more
   PRIMARY KEY (category, scope, user)
 ) WITHOUT ROWID;
 CREATE INDEX counters_by_end ON counters (ends);
@@ -23,11 +23,11 @@ CREATE TABLE history (
 CREATE INDEX history_by_end ON history (ends);
 
 CREATE TABLE counted (
-  name TEXT PRIMARY KEY,       -- the key of a window: its seconds, and the zone of its days
+  name TEXT PRIMARY KEY,       -- the name of a window, see countedName of ../../quota/books.ts
   since INTEGER NOT NULL       -- since when it is counted
 ) WITHOUT ROWID;
 
-CREATE TABLE kept (            -- for how long runs are kept, see KeptSince of ../../quota/history.ts
+CREATE TABLE kept (            -- for how long runs are kept, see KeptSince of ../../quota/history-store.ts
   name TEXT PRIMARY KEY,
   seconds INTEGER NOT NULL,
   least INTEGER NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE endings (          -- lists whose entries expire by themselves, see
   list TEXT NOT NULL,
   id TEXT NOT NULL,
   text TEXT NOT NULL,
-  ends INTEGER NOT NULL,       -- when it is forgotten
+  ends INTEGER NOT NULL,       -- when the entry is forgotten
   PRIMARY KEY (list, id)
 ) WITHOUT ROWID;
 CREATE INDEX endings_by_end ON endings (ends);
@@ -53,7 +53,7 @@ CREATE TABLE forgotten (       -- users who were forgotten, see forgotten.ts
   category TEXT NOT NULL,      -- empty in the row that says when the user was forgotten
   windows BLOB NOT NULL,       -- windows that ran then, see ../packed-value.ts
   since INTEGER NOT NULL,      -- when the user was forgotten
-  ends INTEGER NOT NULL,       -- when it is forgotten
+  ends INTEGER NOT NULL,       -- when the row may be deleted
   PRIMARY KEY (digest, category)
 ) WITHOUT ROWID;
 CREATE INDEX forgotten_by_end ON forgotten (ends);
@@ -113,9 +113,9 @@ CREATE TABLE overrides (
 ) WITHOUT ROWID;
 CREATE TABLE editions (        -- editions of the overrides
   edition INTEGER PRIMARY KEY,
-  staged TEXT UNIQUE,          -- the name under which it is filled
-  size INTEGER NOT NULL,       -- how many were staged
-  ends INTEGER                 -- when it is forgotten; NULL for the one in force
+  staged TEXT UNIQUE,          -- the name under which it is filled, or kept for an undo; NULL for the one in force
+  size INTEGER NOT NULL,       -- how many overrides were staged
+  ends INTEGER                 -- when the edition is forgotten; NULL for the one in force
 );
 INSERT INTO editions VALUES (1, NULL, 0, NULL);
 
@@ -162,7 +162,7 @@ CREATE TABLE replicas (
 CREATE TABLE silences (        -- processes that disappeared
   instance TEXT PRIMARY KEY,
   since INTEGER NOT NULL,      -- the time from which its counts may be missing
-  until INTEGER NOT NULL       -- when it was forgotten
+  until INTEGER NOT NULL       -- when the process was forgotten
 ) WITHOUT ROWID;
 
 CREATE TABLE alert_events (

@@ -25,7 +25,7 @@ export interface SqliteStoreOptions {
   readonly toWrite?: boolean
   /** Milliseconds since the epoch. Default: the process clock. */
   readonly clock?: () => number
-  /** How long runs are kept; asked whenever one may be over. By default no run is added, and all in the store are shown. */
+  /** How long runs are kept. It is read whenever a run may be over. By default no run is added, and all runs in the store are shown. */
   readonly retention?: () => Retention
   readonly observe?: Observer
 }

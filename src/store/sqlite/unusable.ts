@@ -8,8 +8,8 @@ import { cureOf } from './cures.ts'
 import { recognise } from './schema.ts'
 
 /**
- * Why a store could not be opened in this file, `null` for no reason. It says what shows without opening the file,
- * which would make it.
+ * Why this file cannot hold a store; `null` if no reason is found. The file is not opened for writing, because that would
+ * make a missing file.
  */
 export async function whyUnusable(path: string): Promise<string | null> {
   if (path === ':memory:') return null
@@ -40,7 +40,7 @@ async function notDatabase(path: string): Promise<string | null> {
   return `${JSON.stringify(path)} is not a database: name one that Tollgate made, or a file that is yet to be made`
 }
 
-/** The first bytes of every database of SQLite; of an empty file it makes one. https://www.sqlite.org/fileformat.html */
+/** The first bytes of every database of SQLite, which can also use an empty file. https://www.sqlite.org/fileformat.html */
 const MAGIC = 'SQLite format 3\0'
 
 async function beginsLikeOne(path: string): Promise<boolean> {
@@ -54,8 +54,8 @@ async function beginsLikeOne(path: string): Promise<boolean> {
 }
 
 /**
- * As immutable: no file is made beside it, and no lock taken. What a running gateway has not moved into it yet is not
- * seen.
+ * Reads the file as immutable, so no file is made beside it and no lock is taken. Changes that a running gateway has only
+ * in its log are not seen.
  */
 function notOurs(path: string): string | null {
   const database = new DatabaseSync(new URL('?immutable=1', pathToFileURL(path)), { readOnly: true })

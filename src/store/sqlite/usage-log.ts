@@ -193,7 +193,7 @@ export function putEpisode(file: SqliteFile, { id, ...episode }: Episode): void 
   file.put('refusals', { id, last: episode.last, episode: JSON.stringify(episode) })
 }
 
-/** Takes days away that begin before a moment. */
+/** Deletes days that begin at a moment or before it. */
 export function forgetDays(file: SqliteFile, before: number): void {
   file.run("DELETE FROM series WHERE start <= ? AND zone <> ''", before)
 }

@@ -19,7 +19,7 @@ interface VersionedTable<T> {
   readonly edition?: string
 }
 
-/** The functions belong into a transaction. */
+/** Reads and writes the rows of such a table. Call the functions within a transaction if several of them belong together. */
 export function versionedRows<T>(
   file: SqliteFile,
   records: Records,
@@ -39,12 +39,12 @@ export function versionedRows<T>(
   }
 
   return {
-    /** One of those in force. `null` also for one that cannot be read. */
+    /** The value of a name, in the edition in force; `null` if it is missing or cannot be read. */
     one(id: string): Versioned<T> | null {
       const row = find(id)
       return row === undefined ? null : list.read(id, row)
     },
-    /** @param from where the last step ended; `null` begins @param other an edition. Default that in force */
+    /** @param from where the last step ended; `null` begins @param other another edition than the one in force */
     step(from: string | null, other?: number): OverridesStep<T> {
       const of = other === undefined ? where : 'edition = ? AND '
       const rows = file.all(
@@ -54,9 +54,9 @@ export function versionedRows<T>(
       const last = rows.length === STEP ? rows.at(-1)?.id : null
       return { overrides: readable(rows), next: typeof last === 'string' ? last : null }
     },
-    /** Those that can be read. */
+    /** Leaves out rows that cannot be read. */
     readable,
-    /** @param json `null` takes it away */
+    /** @param json `null` deletes the row */
     put(id: string, version: number, json: string | null): void {
       if (json === null) file.run(`DELETE FROM ${table} WHERE ${where}${key} = ?`, id)
       else {

@@ -1,12 +1,12 @@
 --[==[
-  Finds and begins sections of a counter. Their form is described in section.ts, which also puts the values in the place of the words
-  in capitals.
+  Finds sections of a counter, and makes their heads. section.ts describes their form. script-words.ts replaces the words in capitals by
+  their values.
 ]==]
 local byte, char, sub, rep, unpack, huge = string.byte, string.char, string.sub, string.rep, unpack, math.huge
 local pack, unpack_bytes, call = struct.pack, struct.unpack, redis.call
 
--- The section at a position: where the next section and its own numbers begin, its number of windows, the length of its
--- name, and whether it is wide. Nothing if there is no whole section.
+-- The section at a position. Returns where the next section begins, where the numbers of this one begin, its number of windows, the length
+-- of its name, and whether it is wide. Returns nothing if there is no whole section.
 local function bounds_at(bytes, at)
   local head, letter = byte(bytes, at, at + 1)
   if not letter then return nil end

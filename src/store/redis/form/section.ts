@@ -7,8 +7,8 @@ import type { WindowVisitor } from '../../owner-history.ts'
 import { type Format, READ, sizeOf, writeNumber } from './numbers.ts'
 
 /**
- * What lies under the key of a counter: a section for each category in which one user, one organisation or everybody has windows. A
- * section is, without a gap:
+ * A counter in Redis. Under its key lies a section for each category in which one user, one organisation or everybody has windows. A
+ * section has these parts without gaps:
  *
  *     head      1 byte: windows less 1 in the upper 3 bits, characters of the name less 1 in the lower 5
  *     name      of the category, ASCII; 128 is added to the first character of a wide section
@@ -17,10 +17,10 @@ import { type Format, READ, sizeOf, writeNumber } from './numbers.ts'
  *     distances of the start of each other window from that of the first, milliseconds
  *     tokens    used in each window
  *
- * A window that is not running is left out, or stands there with a run that is over. Each window is there once, in whatever
- * section of its category. What follows the last whole section was not written by us, and counts as nothing.
+ * A window that is not running is left out, or stands there with a run that is over. A category may have several sections, but
+ * each window stands in only one of them. Bytes after the last whole section were not written by us and are ignored.
  *
- * The scripts have all of this by `SECTION_WORDS`.
+ * The scripts get the sizes and formats by `SECTION_WORDS`.
  */
 
 interface Width {
@@ -187,7 +187,7 @@ function sectionAt(buffer: Buffer, at: number): Section | null {
   return { category: buffer.toString('ascii', name, lengths), windows, isWide, lengths, numbers, end }
 }
 
-/** Adds the windows that are not there yet. A window of zeros stands for none. */
+/** Adds the windows that the counter does not have yet. A window with the start 0 stands for none. */
 function addWindows(counter: Counter, buffer: Buffer, { windows, isWide, lengths, numbers }: Section): void {
   const { length, unit } = widthOf(isWide)
   for (let i = 0; i < windows; i++) {

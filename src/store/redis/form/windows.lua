@@ -1,9 +1,9 @@
 --[==[
-  Reads and writes single windows of a counter, for the scripts that this text goes before, behind section.lua. The most frequent batch
-  is settled without these functions, and would pay for making them.
+  Reads and writes single windows of a counter. This text follows section.lua in each script that needs it. The most frequent batch is settled
+  without these functions, so that it need not create them.
 ]==]
--- Like `bounds_at`, for `for … in section_at, bytes, 1`: where the next section begins, the name of the section at a position, its windows, where
--- its numbers begin, whether it is wide, and the position.
+-- Like `bounds_at`, but for loops, as in `for … in section_at, bytes, 1`. Returns where the next section begins, the name of the section at the
+-- position, its number of windows, where its numbers begin, whether it is wide, and the position.
 local function section_at(bytes, at)
   local next_at, numbers, windows, length, is_wide = bounds_at(bytes, at)
   if not next_at then return nil end
@@ -55,7 +55,7 @@ local function section_of(name, windows)
   return head .. packed(format, n, numbers)
 end
 
--- Removes sections whose windows have all ended, and returns when the last remaining window ends.
+-- Removes sections whose windows have all ended. Returns the other sections, and when their last window ends (0 if there are none).
 local function tidy(bytes, now)
   local kept, ends = {}, 0
   for next_at, _, windows, numbers, is_wide, at in section_at, bytes, 1 do
