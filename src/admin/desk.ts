@@ -57,7 +57,7 @@ export interface DeskOptions {
   readonly knownUsers?: KnownToDesk
   /** Whether requests are decided without the store. The store may still be readable, for example if its disk is full. */
   readonly lacksStore: () => boolean
-  /** Is called for each change that was made, and for errors that should never happen. */
+  /** Is called for each change that was made or may have been made, for errors that should never happen, and for bad connections. */
   readonly observe?: Observer
 }
 

@@ -118,7 +118,7 @@ function isFromPage(headers: IncomingHttpHeaders): boolean {
 
 /**
  * Without TLS browsers send Sec-Fetch-Site only for a loopback name, so the request of an image with referrerpolicy="no-referrer" shows
- * nothing of its page. It still has Accept-Language and User-Agent. A script in Node sends `*` as Accept-Language.
+ * nothing of its page. But that request has Accept-Language and User-Agent. A script in Node sends `*` as Accept-Language.
  */
 function isFromBrowser(headers: IncomingHttpHeaders): boolean {
   return (

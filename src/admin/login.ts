@@ -121,7 +121,7 @@ export const UNAUTHORIZED = refusal(
   'Send an admin token as "Authorization: Bearer <token>", or sign in on the page.',
   { 'www-authenticate': 'Bearer realm="tollgate-admin"' },
 )
-/** The same for a used code and one that never existed, so that it does not help somebody who guesses. */
+/** The response is the same for a used code and for one that never existed, so that it does not help somebody who guesses. */
 const WRONG_CODE = refusal(
   'unauthorized',
   'This sign-in link is no longer valid: it was used, is older than 10 minutes, or the gateway was started again. Sign in with an admin token, or start the gateway in a terminal for a new link.',

@@ -78,7 +78,7 @@ export async function isKept(user: string, options: PersonOptions): Promise<bool
   return false
 }
 
-/** More than a store keeps of one alert. */
+/** How many events are read of each alert, which is more than a store keeps of one. */
 const MOST_EVENTS = 2000
 
 async function refusalsOf(user: string, shadow: boolean, at: number, { store, policy }: PersonOptions) {

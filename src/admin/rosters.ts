@@ -20,7 +20,7 @@ import { rulesOf } from './used-list.ts'
 export const LOOKED_AT = 200_000
 /** The most steps of one search. A step of Redis looks at keys of all kinds, and may find no owner. */
 export const MOST_STEPS = 2000
-/** Owners whose counters came in no step are read one by one, this many at a time. */
+/** If a search stopped early, owners who came in none of its steps are read one by one, this many at a time. */
 const READ_AT_ONCE = 50
 const MOST_READ = 1000
 /** A roster with more entries is used again for `KEPT_MS`, because several pages of one list should need one look. */
@@ -48,7 +48,7 @@ interface Asking {
   readonly signal: AbortSignal
 }
 
-/** Makes the rosters of users and of organisations, each in one pass through the store. */
+/** Makes the rosters of users and of organisations from scans of the store, and keeps long ones for a while. */
 export class Rosters {
   /** Shared by all searches, so that however many there are, their steps take turns. */
   readonly inTurn: InTurn = oneAtATimeWithRest()

@@ -25,8 +25,8 @@ export function fullWindows(windows: WindowStatuses, recent: readonly Episode[],
 }
 
 /**
- * A window with tokens left counts as full for the most expensive route if they are too few for it and the window has refused somebody in
- * this run. Tokens beyond a soft limit count as left too.
+ * A window with tokens left counts as full for the most expensive route if that route costs more, and the window has refused somebody in this
+ * run. Tokens beyond a soft limit count as left too.
  */
 function fullWindow(category: string, of: WindowStatus, recent: readonly Episode[], costs: Costs): Full[] {
   const { window, startedAt, resetAt } = of

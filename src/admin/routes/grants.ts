@@ -67,7 +67,7 @@ async function list(desk: Desk, { query, signal }: CallOf<z.infer<typeof Asked>>
   return ok({ grants, total } satisfies GrantsResponse)
 }
 
-/** A repeated request with the same key finds the grant that it has given. */
+/** Gives a grant. A request with the Idempotency-Key of an earlier one gets the grant that the earlier one has given. */
 async function give(desk: Desk, call: Call): Promise<AdminResponse> {
   const sent = readIdempotencyKey(call.headers)
   if ('problems' in sent) return badFields(sent.problems)

@@ -72,7 +72,7 @@ type Upset = NonNullable<NowResponse['upsets']>[number]
 
 /** How long an upset is shown, in milliseconds. */
 const UPSET_MS = 24 * 3_600_000
-/** How many of the latest entries of the audit are searched for them. */
+/** In how many of the latest entries of the audit upsets are searched. */
 const LOOKED_AT = 100
 
 /** Reads the audit only after a change. */
