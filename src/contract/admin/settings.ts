@@ -66,7 +66,7 @@ export const settingsInForce = z.strictObject({
   defaultPlan: z.string().nullable().optional(),
   file: settings,
   changed: z.array(z.string()),
-  /** Limits that were set at run time but for which this file has no place. Absent if there are none. */
+  /** Limits that were set at run time but for which this gateway's file has no place. Absent if there are none. */
   resting: z.array(z.strictObject({ path: z.string(), value: limitValue })).optional(),
   categories: z.array(z.string()),
   /** By category, the cost of the cheapest request that the quota may refuse. Absent if it refuses nothing in the category. */
