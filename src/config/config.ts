@@ -78,9 +78,9 @@ export type EdgeConfig = Understood['edge']
 export type PartsConfig = EdgeConfig['shares']['requests']
 /** A number, a part of the total (above 0, up to 1), or `null` for any number. */
 export type Part = PartsConfig['address']
-/** The listener for other proxies. */
+/** The listener at which proxies and services ask for decisions. */
 export type DecisionsConfig = NonNullable<Understood['decisions']>
-/** What pages of other origins may read. */
+/** What pages of other origins may do. */
 export type CorsConfig = NonNullable<Understood['cors']>
 /** An alert: what is watched, and which webhook is notified. `category` and `window` are `null` for an alert about failures. */
 export type AlertConfig = Understood['alerts'][number]

@@ -24,7 +24,7 @@ export function checkHidden(
   })
 }
 
-/** Spellings that `edge.allow_in_path` allows have a warning of their own. */
+/** Spellings that `edge.allow_in_path` can allow have a warning of their own. */
 const ALLOWED_BY_NAME = new Set(['target_escaped_slash', 'target_empty_segment', 'target_semicolon'])
 
 function refused(rule: NumberedRule, lookup: Lookup): string | null {

@@ -91,7 +91,7 @@ function checkWorkers({ workers = 1, store }: PartialConfig): Finding[] {
   return [{ path: ['store'], message }]
 }
 
-/** A TLS server with several names refuses a Host unlike the name of its certificate, by 421 (RFC 9110 section 15.5.20). */
+/** A TLS server with several names may respond with 421 if Host differs from the name in the handshake (RFC 9110 section 15.5.20). */
 function checkHost({ url, host }: PartialConfig['upstream']): Finding[] {
   if (url === undefined || host !== 'preserve' || !url.startsWith('https:')) return []
   const message =

@@ -3,7 +3,7 @@ import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { isCharged, metersOf } from './meters.ts'
 
-/** Warns of built-in limits that apply to charged categories because none are configured, with the lines that say the same. */
+/** Warns of built-in limits that apply to charged categories because none are configured, and shows how to write the same limits. */
 export function checkUnwritten(
   { quota: { windows, baselines }, routes, unmatched }: PartialConfig,
   lineOf: (path: Path) => number | null,

@@ -11,7 +11,7 @@ import { or, read, section, text, wanted } from './values.ts'
 export interface ContentType {
   /** The value of Content-Type as it is sent. */
   readonly text: string
-  /** How texts are put into such a body. */
+  /** How texts are put into a body of this type. */
   readonly kind: TextKind
 }
 
