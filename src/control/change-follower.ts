@@ -24,7 +24,7 @@ export interface ChangeFollower {
   state(): ControlState
   /** What is in force, including every change that was made before this call. @throws StoreError */
   fresh(): Promise<ControlState>
-  /** The store's time by its last response, in milliseconds since the epoch; the own time before the first response. */
+  /** The store's time by its last response, in milliseconds since the epoch; the time of this process before the first response. */
   storeTime(): number
   /** When the store last responded, in monotonic milliseconds; minus infinity before the first response. */
   heardAt(): number

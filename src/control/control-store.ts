@@ -151,7 +151,7 @@ export const REPLACED_MS = 30 * 86_400_000
 /** How long staged overrides are kept after the last call, in milliseconds. */
 export const STAGED_MS = 60_000
 
-/** The subject of a change. */
+/** The subject of a change in the audit, as `AuditEntry` explains it. */
 export function subjectOf(change: Change): string | null {
   if (change.kind === 'settings' || change.kind === 'overrides' || change.kind === 'tokens_imported') return null
   if (change.kind === 'quota_reset') {
@@ -229,7 +229,7 @@ export interface AuditEntry {
   readonly what: Change['kind']
   /**
    * The user or his alias, the organisation, the id of the key or grant, `global:` and a category, or `organisation:`, a category, `:` and
-   * its id; `null` for settings and `overrides`.
+   * the id of the organisation; `null` for `settings`, `overrides` and `tokens_imported`.
    */
   readonly subject: string | null
   /** The value before and after, as stored; `null` if there was or is none. For `quota_reset` used tokens by window. */

@@ -34,7 +34,7 @@ export function grantsInForce(live: ReadonlyMap<string, Versioned<GivenGrant>>):
   return live.size === 0 ? undefined : grantsByOwner(live)
 }
 
-/** It is made once for each map, because administrators look through all users in steps, and each step needs it. */
+/** The result is made once for each map, because administrators look through all users in steps, and each step needs it. */
 const grantsByOwner = onceForEach((live: ReadonlyMap<string, Versioned<GivenGrant>>): GrantsInForce => {
   const users = new Map<string, Map<string, Grant[]>>()
   const organisations = new Map<string, Map<string, Grant[]>>()

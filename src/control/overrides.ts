@@ -66,7 +66,7 @@ type Setters = Required<Pick<Overrides, 'hasPeriodDays' | 'hasWithin'>>
 
 type Setting = ReadonlyMap<string, Versioned<Pick<UserOverride, 'periodDay' | 'within'>>>
 
-/** It is made once for each map, because there may be 100,000 overrides, and every policy needs it. */
+/** The result is made once for each map, because there may be 100,000 overrides, and every policy needs it. */
 const settersIn = onceForEach((overrides: Setting): Setters => {
   let [hasPeriodDays, hasWithin] = [false, false]
   for (const { value } of overrides.values()) {
