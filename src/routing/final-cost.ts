@@ -7,7 +7,7 @@ import { decimal, ONE } from '../quota/decimal.ts'
 /** Whole tokens, or all tokens that were reserved before the request. */
 export type Amount = number | 'all'
 
-/** Finds out by the response what a request cost. Its price before that is a reserve. */
+/** How the response says what its request cost. The price before the response is a reserve. */
 export interface SettleRule {
   /**
    * Tokens by the status of the response, like `404`, or by its class, like `4xx`. The status itself comes first. `gateway` is for a
@@ -16,11 +16,11 @@ export interface SettleRule {
   readonly status: ReadonlyMap<string, Amount>
   /** The other part of the response that is read; `null` for none. */
   readonly source: HeaderSource | JsonSource | SizeSource | null
-  /** The meaning of the source: tokens, up to `max`, or one of these values, by its key of json-scalar.ts. */
+  /** The meaning of what is read: a number of tokens up to `max`, or one of these values, which have the keys of json-scalar.ts. */
   readonly reading: { readonly max: number } | { readonly values: ReadonlyMap<string, Amount> }
-  /** Tokens of a value that is none of `values`. Without a source: of a status that is none of `status`. */
+  /** Tokens for a value that is none of `values`, or, without a source, for a status that is none of `status`. */
   readonly otherwise: Amount
-  /** Tokens of a response without the part that is read. */
+  /** Tokens for a response without the part that is read. */
   readonly missing: Amount
 }
 
@@ -32,9 +32,9 @@ export interface HeaderSource {
 
 export interface JsonSource {
   readonly kind: 'json'
-  /** The places of the value, by the names on the way. The first one that a text has counts. None for a sum at the top. */
+  /** The paths at which the value may be. The first path that a text has counts. Empty for a sum of members at the top. */
   readonly paths: readonly Path[]
-  /** Members below that place, and the tokens for each unit of one, to twelve decimals; `null` if the value itself counts. */
+  /** The members below that path that are added up, and the tokens for a unit of each, to twelve decimals; `null` if the value itself counts. */
   readonly sum: readonly { readonly path: Path; readonly weight: number }[] | null
   /** Largest body in bytes, with and without its coding, and for a stream the largest event. */
   readonly maxBody: number
@@ -43,7 +43,7 @@ export interface JsonSource {
 /** The names of nested members, from the outermost on. */
 type Path = readonly string[]
 
-/** The bytes of the body as they come: each begun `per` is a token, and the response itself begins the first one. */
+/** The bytes of the body as they come, with their coding. Each begun `per` of them is a token, and an empty body is one token too. */
 export interface SizeSource {
   readonly kind: 'size'
   /** Bytes, at least 1. */
@@ -99,7 +99,7 @@ export function freeBy({ status, source, reading, otherwise, missing }: SettleRu
 /** The most tokens that a response can cost, given a reserve. */
 export function mostBy({ status, source, reading, otherwise, missing }: SettleRule, reserve: number): number {
   const said: Amount[] = 'max' in reading ? [reading.max] : [...reading.values.values(), otherwise]
-  // A response that cannot be read costs the reserve, and by default so does a request without one.
+  // A response that cannot be read costs the reserve, and by default so does a request without a response.
   const others: Amount[] = source === null ? [otherwise, status.get('gateway') ?? 'all'] : ['all', missing, ...said]
   return Math.max(...[...status.values(), ...others].map((amount) => tokensOf(amount, reserve)))
 }
@@ -118,14 +118,14 @@ export function costByValue(rule: SettleRule, found: Found, reserve: number): Fi
   return tokens > reading.max ? { tokens: reading.max, source: 'above_max' } : { tokens, source: 'response' }
 }
 
-/** The one value of a field. Lines that differ give two. */
+/** The value of a field. If its lines have different values, it is malformed. */
 export function inFields(values: readonly string[]): Found {
   const [first, ...others] = new Set(values.map((value) => value.trim()))
   if (first === undefined) return 'missing'
   return others.length === 0 ? { text: first } : 'malformed'
 }
 
-/** The number of begun `per` in so many bytes. */
+/** The tokens for so many bytes, at least 1. */
 export function inSize(bytes: number, { per }: SizeSource): Found {
   return { text: String(Math.max(1, Math.ceil(bytes / per))) }
 }

@@ -78,7 +78,7 @@ function decoded(escapes: string): string {
   }
 }
 
-/** Folds by way of upper case: so the Kelvin sign is a `k`, and the long `ſ` an `s`, as in Python. */
+/** Folds by way of upper case, so that the Kelvin sign is a `k`, and the long `ſ` an `s`, as in Python. */
 function foldLetter(letter: string): string {
   const upper = letter.toUpperCase()
   const lower = (upper.length === letter.length ? upper : letter).toLowerCase()

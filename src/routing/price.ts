@@ -152,7 +152,7 @@ function memberAt(source: BodySource, outermost: readonly Member[]): Found | Den
   return { json }
 }
 
-/** Whether a name is one that a level of a path has, or the rest of the path as one name, which some take for the same. */
+/** For each level of a path, whether a name is one of its names, or is the rest of the path in one name with dots, which some readers accept. */
 const spellingsAt = onceForEach(({ path }: BodySource) =>
   path.map((names, level) => spellingsOf(level < path.length - 1 ? [...names, dotted(path.slice(level))] : names)),
 )
@@ -167,7 +167,10 @@ const COMPOUND = /^[ \t\n\r]*([{[])/
 /** Words: no reader of JSON, YAML, XML or forms, however tolerant, finds the name of a member in them. */
 const WORDS = /^[\w \t\r\n.,;!?()-]*$/
 
-/** @returns the objects of a batch, the one object, or that there is none. Readers could otherwise differ about the body */
+/**
+ * Denies a body that two readers could read differently.
+ * @returns the objects of a batch, the members of one object, or that no reader finds any
+ */
 function readBody({ batch }: AskedPrice, maxBody: number, { body, rawHeaders }: Asked): string[] | Json | Denial {
   const bytes = body ?? EMPTY
   if (bytes.length > maxBody) {
@@ -249,7 +252,7 @@ function listedPrice(price: AskedPrice, values: ReadonlyMap<string, Price>, foun
   return refuse(msg, key === null ? reasonOf(source) : `${reasonOf(source)}: ${key.slice(0, MOST_SHOWN)}`)
 }
 
-/** A text is the value that it spells, in the one spelling that no reader cuts or unquotes. */
+/** The key of a value. `null` for a text that spells a scalar in another way than its key (` 2`, `2.0`, `"a"`), since readers differ about it. */
 function keyOf(found: Found): string | null {
   if ('json' in found) return keyOfJson(found.json)
   return 'text' in found && keyOfWritten(found.text) === found.text ? found.text : null
@@ -290,7 +293,7 @@ function isOther(key: string, values: ReadonlyMap<string, Price>): boolean {
   return !mayBeNumber && !ODD_TEXT.test(value) && !isSpelling(value)
 }
 
-/** The longest number that is read. */
+/** The most characters of a number that is read. */
 const MAX_NUMBER = 100
 /** A text without fraction and exponent. Some readers take only the digits before those. */
 const WHOLE = /^(?:0|-?[1-9]\d*)$/
@@ -351,7 +354,7 @@ export function queryDenial(price: AskedPrice, fault: QueryFault): Denial {
   return refuse(`The query must not have ${names.join(' or ')}: the body says what this request costs.`, 'body_price')
 }
 
-/** The names of the body that a price and those within it hang on: the first and the last one of each path, and the path as one. */
+/** The names in the body that a price and the prices within it use: the first and the last name of each path, and the path as one name. */
 export const bodyNames = onceForEach((price: AskedPrice): readonly string[] => {
   const paths = partsOf(price).flatMap(({ source }) => (source.kind === 'body' ? [source.path] : []))
   return [...new Set(paths.flatMap((path) => [...(path[0] ?? []), ...(path.at(-1) ?? []), ...joined(path)]))]

@@ -46,7 +46,7 @@ export interface RouteTable<T> {
   lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | Unclear | null
 }
 
-/** The rules, folded by one kind of letters. */
+/** The rules, with their texts folded for one kind of letters. */
 interface Trie<T> {
   /** @param path folded, except for a slash at its end */
   lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null
@@ -125,8 +125,8 @@ function ruleOf<T>(found: ReturnType<Trie<T>['lookup']>): T | null {
 function createTrie<T extends RoutePattern>(folding: Folding, letters: Letters): Trie<T> {
   const root = newNode<T>()
   const methods = new Set<string>()
-  // The empty text before the first slash, the segments of the longest rule, and two more if the path has them. They say
-  // whether a slash after them is the last one.
+  // A path is split into at most so many parts: the empty text before the first slash, the segments of the longest rule, and two more. The
+  // two show whether a slash after those segments is the last character of the path.
   let most = 3
 
   function add(rule: T): void {
@@ -208,7 +208,10 @@ function shapeOf<T>(
   return node.end
 }
 
-/** A slash after another one is an empty segment, and stays. `/` stays because nothing else is left of the path. */
+/**
+ * The segments without a slash at the end, if such a slash is ignored. A slash after another slash is an empty segment, and stays. `/` stays
+ * because nothing else is left of the path.
+ */
 function withoutSlash(segments: readonly Segment[], { trailingSlash }: Folding): readonly Segment[] {
   const [before, last] = segments.slice(-2)
   const isSlash = trailingSlash && isEmpty(last) && !isEmpty(before)

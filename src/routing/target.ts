@@ -22,7 +22,7 @@ export interface PathAllowances {
   readonly lenient?: ReadonlySet<string>
 }
 
-/** Each is off unless the operator allows it, and is named where a path needed it. */
+/** Each is off unless the operator allows it. `Target.lenient` names those that a path needed. */
 export type PathLeniency =
   /** `caf%E9`. Overlong forms of ASCII characters are not included, because some decoders take them for ASCII. */
   | 'non_utf8_path'
@@ -66,7 +66,7 @@ const PROBLEMS = {
   query_unescaped: 'The query holds a character that has to be percent-encoded.',
 } as const
 
-/** Nearly all paths are canonical already. This expression finds that in a tenth of the time of the careful way. */
+/** Matches targets that are canonical already, as nearly all are. It is much faster than reading a path byte by byte. */
 const ORDINARY = /^(?=\/)(?:\/(?!\.\.?(?:[/?]|$))[\w.~!$&'()*+,=:@-]+)*\/?(?:\?[!"$-~]*)?$/
 const QUERY = /^(?:\?[!"$-~]*)?$/
 
@@ -184,9 +184,9 @@ class PathReader {
   #decodedEnd = 0
   /** The byte of the escape just before; -1 after anything else. */
   #escape = -1
-  /** The hexadecimal digits so far after `%25`; -1 elsewhere. */
+  /** The number of hexadecimal digits so far after `%25`; -1 elsewhere. */
   #digits = -1
-  /** The dots of the segment so far; -1 if it has another character. */
+  /** The number of dots of the segment so far; -1 if it has another character or more than two dots. */
   #dots = -1
   #isBehindSlash = false
 
@@ -221,7 +221,7 @@ class PathReader {
         continue
       }
       const value = i + 2 < length ? escaped(text[i + 1] as number, text[i + 2] as number) : -1
-      // If a text has both faults, this is the lesser one.
+      // Reading goes on, because `target_unescaped` is reported rather than this problem if a path has both.
       if (value < 0) this.problem = 'target_bad_escape'
       else {
         if (((BYTES[value] as number) & UNRESERVED) !== 0) this.#plain(value)
@@ -249,7 +249,7 @@ class PathReader {
     this.#isBehindSlash = false
   }
 
-  /** Such a byte is written as an escape and judged as itself: no rule looks for it. */
+  /** Writes a byte that a path may have raw as an escape. No rule looks for such a byte. */
   #leftRaw(byte: number): void {
     this.#writeEscape(byte)
     this.#escape = -1
@@ -295,7 +295,7 @@ class PathReader {
     this.#digits = -1
   }
 
-  /** An upstream may cut a segment there, so the part before it counts as a segment. */
+  /** An upstream may cut a segment at a semicolon, so the part before the semicolon counts as a segment. */
   #semicolon(): void {
     this.found |= this.#isBehindSlash ? WITH_SEMICOLON | EMPTY_SEGMENT : WITH_SEMICOLON
     this.#endDots()
@@ -313,7 +313,7 @@ function escaped(high: number, low: number): number {
   return value > 255 ? -1 : value
 }
 
-/** @param first the byte of the escape before this one; -1 for none */
+/** The finding about an escaped byte from 0x80 on; 0 for none. @param first the byte of the escape just before it; -1 for none */
 function findingOfTwo(first: number, second: number): number {
   if (first === 0xc2) return second < 0xa0 ? CONTROL : 0
   if (first === 0xc0 || first === 0xc1) return second < 0xc0 ? OVERLONG : 0
@@ -321,7 +321,7 @@ function findingOfTwo(first: number, second: number): number {
   return first === 0xf0 && second < 0x90 ? OVERLONG : 0
 }
 
-/** Decodes the escapes of such characters, and writes the others in upper case. */
+/** Decodes the escapes of bytes of one kind, and writes all other escapes in upper case. @param plain the bit of that kind */
 function decodeOnly(plain: number, text: string): string {
   return text.replace(/%([0-9A-Fa-f]{2})/g, (whole, digits) => {
     const byte = Number.parseInt(digits, 16)
