@@ -72,7 +72,7 @@ function fieldOf(source: CredentialSource): string {
   return kindOfSource(source).field(source)
 }
 
-/** Characters of a name beside letters, digits and `-`, as `edge.lenient` calls them: together all tokens of RFC 9110. */
+/** By entry of `edge.lenient`, the characters of names that it allows. With letters, digits and `-` they are all that RFC 9110 allows. */
 const ODD_CHARACTERS = { underscore_names: /_/, punctuation_names: /[!#$%&'*+.^`|~]/ } as const
 export type NameLeniency = keyof typeof ODD_CHARACTERS
 const NAME_LENIENCIES = Object.keys(ODD_CHARACTERS) as readonly NameLeniency[]

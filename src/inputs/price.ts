@@ -37,7 +37,7 @@ export interface BodySource {
   readonly path: readonly (readonly string[])[]
 }
 
-/** How the value there becomes tokens. Whole tokens; `min` and `max` bound the price. */
+/** How the value at the source becomes whole tokens. `min` and `max` bound the price. */
 export type PriceReading =
   /** A price for each value, by its key of json-scalar.ts: the number 2 and the text "2" differ. */
   | { readonly kind: 'values'; readonly values: ReadonlyMap<string, Price> }
@@ -55,7 +55,7 @@ export function partsOf(price: Price): readonly AskedPrice[] {
   return [price, ...(reading.kind === 'values' ? [...reading.values.values()].flatMap(partsOf) : [])]
 }
 
-/** The fields from which it is read, as the configuration writes them. */
+/** The header fields from which a price is read, as the configuration writes them. */
 export function fieldsOf(price: Price): string[] {
   return partsOf(price).flatMap(({ source }) => (source.kind === 'header' ? source.name : []))
 }
@@ -98,7 +98,7 @@ export function cheapest(price: Price): number {
   return costsOf(price).reduce((least, next) => Math.min(least, next))
 }
 
-/** Whether some request costs exactly that. */
+/** Whether some request may cost exactly so many tokens. */
 export function mayCost(price: Price, tokens: number): boolean {
   if (price.kind === 'fixed') return tokens === price.cost
   if (price.batch !== null) return tokens >= cheapest(price) && tokens <= dearest(price)
