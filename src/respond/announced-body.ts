@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 /** Reads what the head of a request says about its body. */
 
-/** Bodies up to this size, in bytes, are read whole before anything is charged and a connection to the upstream is taken. */
+/** The largest small body, in bytes. A body of this size or less is usually read whole before anything is charged and before it is forwarded. */
 export const SMALL = 64 * 1024
 
 /** Whether the request announces a body. */

@@ -4,7 +4,7 @@ import type { OwnResponse } from './response.ts'
 export interface CorsRules {
   /** The origins, compared letter by letter. `null`: any. */
   readonly origins: ReadonlySet<string> | null
-  /** Whether pages may send cookies and read the response to them; never with any origin. */
+  /** Whether pages may send cookies and read the response to them. Never set if any origin is allowed. */
   readonly credentials: boolean
   /** Names of fields that a script may read, beside those that any script may read. */
   readonly expose: readonly string[]

@@ -19,14 +19,14 @@ export interface OwnResponse {
   readonly body: string | Buffer
   /** The facts of a refusal, for a body of another form. */
   readonly facts?: ErrorFacts
-  /** For a response that is sent often: these headers as lines. A copy with other headers cannot use them. Default none. */
+  /** The headers `of` as lines, for a response that is sent often. A copy with other headers does not use them. Default none. */
   readonly made?: { readonly of: readonly string[]; readonly lines: string }
 }
 
 export interface ErrorFacts {
   readonly code: ErrorCode
   readonly msg: string
-  /** `null` if the quota did not refuse it. */
+  /** The window that refused the request; `null` if the quota did not refuse it. */
   readonly quota: QuotaViolation | null
   /** The full wait if the field Retry-After may say a shorter one. Default the value of the field. */
   readonly retryAfterSeconds?: number
@@ -48,9 +48,10 @@ export function statusResponse(status: QuotaStatus, fields: readonly string[]): 
 }
 
 /**
- * `RateLimit-Policy` and `RateLimit` for a charge that some window limits, of all its meters.
- * @param beyond the known tokens of its first meter above its cost, or below 0
- * @param requestId begins the list, because each accepted request has one. Default none
+ * `RateLimit-Policy` and `RateLimit` for all meters of a charge, as names and values by turns. Neither is there if no window limits the
+ * charge.
+ * @param beyond tokens that the first meter cost more than its charge, as far as known; below 0 if it cost less
+ * @param requestId the value of `X-Request-Id`, which begins the list, because each accepted request has an id. Default none
  * @param beyondOthers the same as `beyond` for each of the further meters. Default none
  */
 export function rateLimitFields(
@@ -81,7 +82,7 @@ function joined(list: string, more: string): string {
   return list === '' || more === '' ? list + more : `${list}, ${more}`
 }
 
-/** Added to the upstream's response if the quota refused the request and let it through. */
+/** Added to the upstream's response if the quota would have refused the request, but only counts refusals in shadow. */
 export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
 
 /** Added to the upstream's response to a request beyond a soft limit. */
@@ -93,7 +94,7 @@ export const NEVER_FIELD = ['X-Tollgate-Quota-State', 'never'] as const
 /** Added to the upstream's response to a repetition that was not charged. */
 export const REPLAY_FIELD = ['X-Tollgate-Replay', '1'] as const
 
-/** On every own response with a body, also the operator's: no browser takes a refusal for a page or a script. */
+/** Every response of the gateway with a body has this field, also an operator's body, so that no browser takes a refusal for a page or a script. */
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const
 
 const LINGER_MS = 1000
@@ -134,7 +135,7 @@ export function writeResponse(
   req.once('end', end).once('close', end)
 }
 
-/** @returns whether it was sent: if it has as many bytes as characters, so that it is ASCII, on a connection that continues */
+/** Sends a response in one piece if its body is ASCII and not empty and no field `Connection` ends the connection. @returns whether it was sent */
 function sentWhole(
   res: ServerResponse,
   { status, headers, body, made }: OwnResponse,
@@ -169,7 +170,7 @@ function isSmall(req: IncomingMessage): boolean {
 }
 
 /**
- * Writes the same on a bare socket: for upgrades, and for requests that Node's parser refused. It ends the connection, which
+ * Writes a response on a bare socket, for upgrades and for requests that Node's parser refused. It ends the connection, which
  * is closed when the client ends it too, or a little later.
  *
  * @param method `null` if it is not known. A response to HEAD has no content (RFC 9110 section 9.3.2)
