@@ -1,11 +1,11 @@
 import type { Server, Socket } from 'node:net'
 
-/** How long requests under way may take, in milliseconds. It is less than a gateway has to end after its own requests. */
+/** How long requests under way may take after the close began, in milliseconds. A gateway has longer to end after its own requests. */
 const CLOSE_MS = 2000
 
 /**
- * Closes a server that must never keep a process from ending. Once a server closes, Node checks no timeout of a request
- * any more: a client that is gone in the middle of a request would hold it for ever.
+ * Gives a function that closes a server, which must never keep a process from ending. Once a server closes, Node checks no
+ * timeout of a request, so a client that is gone in the middle of a request would hold the server for ever.
  * @param close lets requests under way finish
  */
 export function patientClose(server: Server, close: () => Promise<void>): () => Promise<void> {

@@ -78,7 +78,7 @@ function isNamed(field: string, from: number, mark: number, name: string): boole
   return field.startsWith(name, begin) && behindBlanks(field, begin + name.length, mark) === mark
 }
 
-/** Whether some service reads a pair as a cookie of a name, or a part of it that ends at a blank, comma or quote. */
+/** Whether some service reads a pair, or a part of it that ends at a blank, comma or quote, as a cookie of this name. */
 function hasName(field: string, { from, to, mark }: Pair, folded: string): boolean {
   if (isReadAs(field, from, mark < 0 ? to : mark, folded)) return true
   if (mark < 0) return false

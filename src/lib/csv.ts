@@ -38,7 +38,7 @@ export function rowOf(
   return { cells }
 }
 
-/** @returns the text, and the position of the comma after it */
+/** The text of a cell and the position of the comma after it, or what is wrong and how to mend it. */
 type Cell = { readonly text: string; readonly end: number } | { readonly problem: string }
 
 function plainCell(line: string, at: number): Cell {

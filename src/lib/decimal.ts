@@ -1,12 +1,12 @@
 import { NUMBER } from './json-scalar.ts'
 
-/** Exact products of decimal numbers. With doubles, 0.1 times 30 is a little more than 3. */
+/** Exact products of decimal numbers. With doubles, 0.07 times 100 is a little more than 7, so it would be rounded up to 8. */
 
 /** With more places than this a product is far above every bound, or nearly 0. */
 const MAX_PLACES = 1000
 
 /**
- * The product, rounded up to the next whole number: `Infinity` where it is larger than any that counts, 0 for a negative one.
+ * The product, rounded up to the next whole number. A product far above every bound is `Infinity`, and a negative one is 0.
  * @param number as JSON writes it
  * @param factor above 0
  */

@@ -8,7 +8,7 @@ export interface EventLoopDelay {
    * collection, a stopped process) is over when it is noticed, but overload stays.
    */
   lasting(): number
-  /** The same, for a request. As long as requests come, samples are taken often. */
+  /** Returns the same as `lasting`, and notes that a request has come. As long as requests come, samples are taken often. */
   ofRequest(): number
   /** Figures of the samples since the last call, in seconds. Without a new sample those of the call before are given again. */
   takeFigures(): DelayFigures
@@ -28,7 +28,7 @@ export interface DelayFigures {
 const OFTEN_MS = 50
 const SELDOM_MS = 1000
 const SAMPLES = 3
-/** After so many samples without a request they become rare. A late one is followed by as many as `lasting` needs. */
+/** After this many samples without a request, samples become rare. After a late sample at least as many are taken often as `lasting` needs. */
 const UNUSED = 20
 const LATE_MS = 10
 /** Precision of the histogram: 1 % of each figure. Three digits take ten times the memory. */

@@ -10,7 +10,8 @@ export interface EventReader {
 /**
  * Hears the data of each event, decoded as UTF-8.
  * @param data `null` for an event that is too long to be held
- * @param bytes of it that were held at most, with everything around its data
+ * @param bytes how many bytes of the event were held at most, with everything around its data. For a frame that is too long it is the
+ * length of the frame, and Infinity if the length is not valid
  */
 export type EventListener = (data: string | null, bytes: number) => void
 
@@ -83,7 +84,7 @@ class LineReader implements EventReader {
     if (!this.#hasFields && this.#line !== '') this.#endLine()
   }
 
-  /** A comment is not held, so its length has no bound. */
+  /** A line that is too long is not held. If it is a comment, its event is still complete, so the length of comments has no bound. */
   #hold(part: string): void {
     const line = this.#line + part
     const bytes = (this.#data?.length ?? 0) + line.length

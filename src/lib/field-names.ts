@@ -19,13 +19,13 @@ export function namesIn(list: string): string[] {
     .map((name) => name.trim())
 }
 
-/** CGI and its successors take `X_Remote_User` for `X-Remote-User`, and some of them also `X.Remote.User`. */
+/** The name that some readers see: CGI and its successors take `X_Remote_User` for `X-Remote-User`, and some of them also `X.Remote.User`. */
 export function foldedName(name: string): string {
   return name.toLowerCase().replace(/[^0-9a-z-]/g, '-')
 }
 
 /**
- * The values of a field, one for each of its lines: Node joins them, or keeps the first.
+ * The values of a field, one for each of its lines. In `headers` Node joins the lines, or keeps only the first.
  * @param raw names and values by turns
  * @param lower the name in lower case
  */

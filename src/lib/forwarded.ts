@@ -6,8 +6,8 @@ const MAX_PAIRS = 16
 const NAMES = { for: /[\t ]*for[\t ]*=/iy, host: /[\t ]*host[\t ]*=/iy, proto: /[\t ]*proto[\t ]*=/iy } as const
 
 /**
- * The value that an element gives for a name of the hop before its proxy. Empty if the element gives none, gives it twice, or has
- * more than `MAX_PAIRS` pairs. An address may stand in brackets, have a port, or be `unknown` or another name.
+ * The value of one name in an element, with which its proxy describes the hop before. Empty if the element has no such value, has two, or
+ * has more than `MAX_PAIRS` pairs. An address may stand in brackets, have a port, or be `unknown` or another name.
  */
 export function saidIn(element: string, name: keyof typeof NAMES): string {
   const isNamed = NAMES[name]

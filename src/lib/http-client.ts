@@ -23,7 +23,7 @@ export interface HttpResponse {
 
 /**
  * Asks for a document. No redirect is followed, because it could lead to plain http or to an inner address. Each
- * request has its own connection: a kept one would lead to the former address of the name.
+ * request has its own connection, because a kept connection would lead to the former address of the name.
  * @throws Error with its cause, also if the time is over or the body too long
  */
 export async function get({ url, headers, deadlineMs, maxBytes, signal }: HttpRequest): Promise<HttpResponse> {
@@ -67,8 +67,8 @@ const MAX_HEAD = 16_384
 const MAX_BODY = 65_536
 
 /**
- * Posts to a server of somebody else, which may behave in any way: a post costs at most the deadline and a few hundred bytes. Each
- * request has its own connection. No redirect is followed. Only the status counts, so an error after the head is ignored.
+ * Posts to a server of somebody else, which may behave in any way. So time, head, body and interim responses all have a bound. Each request
+ * has its own connection. No redirect is followed. Only the status counts, so an error after the head is ignored.
  * @returns the status, and the beginning of the body in UTF-8
  * @throws Error with its cause, also if the time is over
  */
@@ -122,7 +122,7 @@ export interface PosterOptions extends Pick<HttpRequest, 'url' | 'headers' | 'de
   readonly connections: number
 }
 
-/** After so many posts a connection is replaced, so that a change of the name is followed. */
+/** After this many posts a connection is replaced, so that a new address of the name comes into use. */
 const MOST_ON_CONNECTION = 1000
 
 export function openPoster({ url, headers, deadlineMs, maxBytes, connections }: PosterOptions): Poster {

@@ -1,6 +1,6 @@
 /** A connection that may be closed to make room. */
 export interface MayIdle {
-  /** Since when the connection is without a request, in milliseconds of a clock that is never set; `null` while it has one. */
+  /** Since when the connection is without a request, in monotonic milliseconds; `null` while it has one. */
   readonly idleSince: number | null
 }
 
@@ -13,9 +13,9 @@ interface Crowd<C> {
 
 /**
  * The connections of a server. To make room an idle one is closed: one of the address that has most connections, and
- * there the one that is idle longest. So whoever holds many idle connections loses one of his own first. For example
- * 203.0.113.7 has 3 connections, one of which is idle for 1 s, and 203.0.113.8 has 2, both idle for 60 s: the one of
- * 203.0.113.7 goes first, because 3 are more than 2.
+ * there the one that is idle longest. So an address that holds many idle connections loses one of its own first. For
+ * example 203.0.113.7 has 3 connections, one of which is idle for 1 s, and 203.0.113.8 has 2, both idle for 60 s. Then
+ * the idle one of 203.0.113.7 goes first, because 3 are more than 2.
  *
  * A connection has a plain field for whether it is idle, so a request costs nothing here. Instead each search for the
  * next one visits the connections of the addresses that have most of them.
@@ -37,7 +37,7 @@ export class IdleConnections<C extends MayIdle> {
 
   /**
    * @param connection that is not yet here
-   * @param address `null` where the peer stands for many clients: it then counts as the only one of its address
+   * @param address `null` where the peer stands for many clients. The connection then counts as the only one of its address
    */
   add(connection: C, address: string | null): void {
     const crowd = this.#crowdAt(address)

@@ -24,7 +24,7 @@ export function jsonAt(text: string, path: string): string | null {
   return null
 }
 
-/** The same for a path of whole names, each the name of one member with any characters. Without a value the reason is given. */
+/** The JSON text of the value at a path of whole names, each with any characters, as it is written; or why there is no such value. */
 export function memberAt(text: string, path: readonly string[]): { readonly json: string } | 'missing' | 'twice' {
   let value = text
   for (const name of path) {

@@ -1,8 +1,8 @@
-/** The most texts that are remembered. Clients and servers use few; the bound is for the others. */
+/** The most texts that are remembered. Most clients and servers use few, and the bound is for the others. */
 const MOST = 1_000
 const LONGEST = 100
 
-/** `of`, called once for each text. */
+/** Returns `of` with a memory for its results. So it is seldom called again for the same text, unless the text is long. */
 export function remembered<T>(of: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>()
   return (text) => {
@@ -16,7 +16,7 @@ export function remembered<T>(of: (text: string) => T): (text: string) => T {
   }
 }
 
-/** `make`, called once for each object. What it made is forgotten with the object. */
+/** Returns `make` with a memory for its results, so that it is called once for each object. A result is forgotten with its object. */
 export function onceForEach<Of extends object, Made extends {}>(make: (of: Of) => Made): (of: Of) => Made {
   const known = new WeakMap<Of, Made>()
   return (of) => {
@@ -28,7 +28,7 @@ export function onceForEach<Of extends object, Made extends {}>(make: (of: Of) =
   }
 }
 
-/** What `load` gives, asked for once, when it is first wanted. A failure is forgotten, so that the next one who asks tries again. */
+/** Returns `load` with a memory: its result is asked for once, when it is first wanted. A failure is forgotten, so the next call tries again. */
 export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null
   return () => {

@@ -11,9 +11,9 @@ export function openFilesLimit(): number | null {
 }
 
 /**
- * How many files this process has open; `null` if the system does not say it. Without a free descriptor it is the limit.
+ * How many files this process has open; `null` if the system does not say it. If no descriptor is free, the result is the limit.
  * @param limit as it was read before
- * @param look names the open files, its own among them
+ * @param look names the open files, among them the one that it opens itself
  */
 export function openFiles(limit: number | null, look = () => readdirSync('/proc/self/fd')): number | null {
   try {

@@ -1,4 +1,4 @@
-/** The parts that all OpenAPI 3.1 documents share. It loads no library, since processes without a configuration use it. */
+/** The parts that all OpenAPI 3.1 documents share. This file loads no library, since processes without a configuration use it. */
 
 export const OPENAPI_VERSION = '3.1.1'
 

@@ -26,7 +26,7 @@ export function isReadAs(text: string, from: number, to: number, folded: string)
   return next === END || next === NUL || next === BRACKET
 }
 
-/** The same for several names. */
+/** Whether some service reads a name in a request as one of several parameters. See `isReadAs`. */
 export function isReadAsOne(text: string, from: number, to: number, folded: readonly string[]): boolean {
   for (const name of folded) if (isReadAs(text, from, to, name)) return true
   return false

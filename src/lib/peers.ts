@@ -30,7 +30,7 @@ export function widerNetworkOf(peer: string): string | null {
 
 /**
  * The household of a peer: the IPv6 network of 48 bits around it, or the peer itself. Turns, rests and giving way go by household.
- * Otherwise each of the 65,536 peers of one network could be the last one.
+ * Otherwise one network could have 65,536 peers, each with a turn of its own.
  *
  * @param peer as `peerOf` makes it
  */
@@ -63,7 +63,7 @@ export function networkOf(address: string, { ipv4, ipv6 }: NetworkBits): string 
 
 /**
  * IPv6 networks of 96 bits that hold all of IPv4, in words: `::ffff:192.0.2.1` of a socket of both families, and `64:ff9b::192.0.2.1`, as
- * translators name IPv4 clients (RFC 6052, RFC 7755). Otherwise each would be one client with all of IPv4 in it.
+ * translators name IPv4 clients (RFC 6052, RFC 7755). Otherwise each network would be one client with all of IPv4 in it.
  */
 const WITHIN_IPV6 = [
   [0, 0, 0, 0, 0, 0xffff],

@@ -19,7 +19,7 @@ export function insistOnOutput(): void {
 
 /**
  * Writes a text that somebody asked for to the standard output. A reader that has seen enough, as `| head` has, is no
- * failure. Any other error is one, such as a full disk, which console.log would not report.
+ * failure. Any other error is a failure, for example a full disk, which console.log would not report.
  * @throws Error if the text cannot be written
  */
 export function print(text: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { open } from 'node:fs/promises'
 
-/** The error code for a file that is no regular file. `unreadable` of `errors.ts` has the words for it. */
+/** The error code for a pipe or a device, which may have no end. `unreadable` of `errors.ts` has the words for it. */
 export const ENDLESS = 'ENDLESS'
 
 /**
@@ -38,7 +38,7 @@ export function readRegularSync(file: string, most = Number.POSITIVE_INFINITY): 
   }
 }
 
-/** The same without blocking the event loop, for a file of any size. */
+/** Reads such a file of any size without blocking the event loop. @throws Error with a `code`: that of the system, or ENDLESS */
 export async function readRegular(file: string): Promise<Buffer> {
   const handle = await open(file, AT_ONCE)
   try {

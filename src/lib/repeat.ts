@@ -6,14 +6,14 @@ interface Repeated {
   due: number
 }
 
-/** How much too early a timer may fire, in milliseconds: the event loop counts whole ones. */
+/** How much too early a timer may fire, in milliseconds, because the event loop counts whole milliseconds. */
 const EARLY_MS = 1
 
 /**
  * Calls again and again, as an interval that does not keep the process alive. Calls come at multiples of the interval since the process
  * began. So calls that come every second, two or ten share one turn of the event loop, and an idle process is woken once for all of them.
  *
- * @param act is told how late it is called, in milliseconds
+ * @param act gets how late it is called, in milliseconds
  * @returns a function that ends the calls
  */
 export function repeat(act: (lateMs: number) => void, everyMs: number): () => void {

@@ -12,7 +12,7 @@ export interface Cache<V> {
 interface Entry<V> {
   readonly key: string
   readonly value: V
-  /** When the entry was put in. At an earlier time (the clock was set back) its end means nothing. */
+  /** When the entry was put in. If the clock shows an earlier time, it was set back, and the end of the entry means nothing. */
   readonly since: number
   readonly until: number
   used: boolean
@@ -49,7 +49,7 @@ export function createCache<V>(max: number, placeOf: (key: string) => string | n
     entries.set(place, { key, value, since: now, until, used: false })
   }
 
-  /** Drops at least one entry. Each pass clears a flag or drops an entry, so the loop ends. */
+  /** Drops one entry. Each pass clears a flag or drops an entry, so the loop ends. */
   function evict(now: number): void {
     for (const [place, entry] of entries) {
       entries.delete(place)

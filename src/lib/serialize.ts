@@ -12,7 +12,7 @@ export function oneAtATime(): InTurn {
   }
 }
 
-/** The same with the event loop free behind each task, for what is long. */
+/** Like `oneAtATime`, for long tasks: the event loop is left to others after each of them. */
 export function oneAtATimeWithRest(): InTurn {
   const inTurn = oneAtATime()
   return (task) =>
@@ -23,7 +23,7 @@ export function oneAtATimeWithRest(): InTurn {
     })
 }
 
-/** Work of which there is one at a time: whoever asks while it is under way gets what comes of that. */
+/** Does work only once at a time. A call while the work is under way gets the result of the same work. */
 export function together<T>(work: () => Promise<T>): () => Promise<T> {
   let underway: Promise<T> | null = null
   return () => {

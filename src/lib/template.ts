@@ -69,7 +69,7 @@ function placeOf(before: string, kind: TextKind): Hole['as'] {
   return quotes % 2 === 1 ? 'string' : 'value'
 }
 
-/** Fills the template with every value, and with none. */
+/** Finds a fault of JSON by filling the template once with all values and once with none; `null` if there is no fault. */
 function faultOf(template: Template, names: Names): string | null {
   const full = Object.fromEntries([...names].map(([name, type]) => [name, type === 'number' ? 1 : '"\\']))
   const none = Object.fromEntries([...names.keys()].map((name) => [name, null]))
@@ -91,5 +91,5 @@ function written(value: string | number | null, as: Hole['as']): string {
   return as === 'markup' ? shown.replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`) : shown
 }
 
-/** Control characters are removed: none of them is shown, XML does not allow all, and a terminal takes some for commands. */
+/** Control characters, which become blanks. None of them is shown, XML does not allow all, and a terminal takes some for commands. */
 const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g

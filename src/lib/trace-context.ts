@@ -33,7 +33,7 @@ export function idsIn(traceparent: string): TraceIds {
   return { traceId: traceparent.slice(3, 35), spanId: traceparent.slice(36, 52) }
 }
 
-/** Whether the sender of a valid traceparent has recorded its span. */
+/** Whether the sender of a valid traceparent says that it may have recorded its span. */
 export function isSampled(traceparent: string): boolean {
   return (Number.parseInt(traceparent.slice(53, 55), 16) & 1) === 1
 }

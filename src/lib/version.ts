@@ -5,7 +5,7 @@ const { version, engines } = JSON.parse(readFileSync(new URL('../../package.json
   engines: { node: string }
 }
 
-/** The versions of Node, as `>=24.14.1 <27`: the second is the first major version that was never tried. */
+/** The versions of Node with which this package runs, such as `>=24.14.1 <27`. The second one is the first major version that was not tried. */
 const nodeNeeded = engines.node
 
 /** The version is that of this package. */
