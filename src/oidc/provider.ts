@@ -32,7 +32,7 @@ export interface OidcOptions {
 
 /** How long the provider may take for one response, in seconds. */
 const DEADLINE_S = 10
-/** How long the provider's metadata are valid, in milliseconds. */
+/** How long the provider's metadata are used before they are fetched again, in milliseconds. */
 const METADATA_MS = 10 * 60_000
 /** The most sign-ins that are being finished at once. Each asks the provider two or three times, and anybody can send one. */
 const MOST_AT_ONCE = 16
@@ -41,7 +41,7 @@ export function openidProvider(options: OidcOptions): SignInProvider {
   let known: { readonly until: number; readonly found: Promise<Configuration> } | null = null
   let atOnce = 0
 
-  /** Sign-ins that come meanwhile wait for the same response. A failure is forgotten at once. */
+  /** Sign-ins that come while the metadata are fetched wait for the same response. A failure is forgotten at once. */
   async function discovered(): Promise<Configuration> {
     if (known === null || known.until < performance.now()) {
       known = { until: performance.now() + METADATA_MS, found: discover(options) }
@@ -106,7 +106,7 @@ function discover({ issuer, clientId, clientSecret }: OidcOptions): Promise<Conf
   return discovery(url, clientId, undefined, secretOf(clientSecret), { timeout: DEADLINE_S, execute })
 }
 
-/** The secret in the form that the provider accepts: in the field of RFC 7617, unless the provider asks for it in the body. */
+/** Sends the secret in the form that the provider accepts: in the field of RFC 7617, or in the body if the provider does not name that field. */
 function secretOf(secret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)]
   return (server, ...rest) => {
@@ -128,7 +128,7 @@ function readPerson(claims: object, { nameClaim, groupsClaim }: OidcOptions): Si
   }
 }
 
-/** Whether there was no connection, no response in time, or an impossible one: the library throws a TypeError there. */
+/** Whether the provider gave no usable response: no connection (the library then throws a TypeError), none in time, or a malformed one. */
 function isAway(error: unknown): boolean {
   if (error instanceof TypeError) return true
   const { code } = error as { readonly code?: unknown }
