@@ -1,4 +1,4 @@
-/** A shorter part of a path is no secret, and would be found in any text. */
+/** In characters. A shorter part of a path is no secret, and would be found in any text. */
 const LEAST = 4
 
 /**

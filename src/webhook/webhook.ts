@@ -9,7 +9,7 @@ import { hidePath } from './hide-path.ts'
 /** Posts events to one receiver, signed as Standard Webhooks demands. */
 
 export interface Receiver {
-  /** It never appears in an error: its path may be a secret. */
+  /** The URL never appears in an error, because its path may be a secret. */
   readonly url: string
   /** `whsec_` and a key in base64. */
   readonly secret: string
@@ -17,7 +17,7 @@ export interface Receiver {
 
 /** Characters of a failed response that are shown: enough to see the receiver's message. */
 const SHOWN = 200
-/** Bytes of it that are searched for hidden parts: a part of a path that is cut off would not be found. */
+/** Bytes of a response that are searched for parts to hide. There are more than are shown, because a part that is cut off is not found. */
 const KEEP_BYTES = 4096
 const GONE = 410
 
