@@ -89,7 +89,7 @@ function hasTooManyFields(piece: Buffer | undefined): boolean {
   return lines > MAX_FIELDS
 }
 
-/** Version 1 is a line of text. Version 2 begins with line ends and a NUL. */
+/** Whether a piece begins with PROXY protocol. Version 1 is a line of text, and version 2 begins with line ends and a NUL. */
 function isProxyPreface(piece: Buffer | undefined): boolean {
   return /^(?:PROXY |\r\n\r\n\0\r\nQUIT\n)/.test(piece?.toString('latin1', 0, 12) ?? '')
 }

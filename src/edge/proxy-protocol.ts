@@ -2,8 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { networkOf } from '../lib/peers.ts'
 
 /**
- * What a load balancer that passes connections on says about a client before its first byte: PROXY protocol, versions 1
- * and 2 (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt).
+ * What a load balancer says about a client before the client's first byte, by PROXY protocol, versions 1 and 2
+ * (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt).
  */
 export interface Preface {
   /** In bytes. The client's own bytes follow. */

@@ -58,7 +58,7 @@ interface Waiting {
  * |---|---|---|
  * | room: fewer requests and bytes than one may have | begins at once | forgotten |
  * | full | waits | room, and those who wait begin in their order until it is full |
- * | others wait | waits behind them | the same |
+ * | others wait | waits behind them | as when full |
  */
 class AddressTurn extends Begun {
   first: Waiting | null = null
@@ -296,7 +296,7 @@ export function takeTurnToRead(address: string): Promise<void> | null {
   return ofStrangers.takeBehindOthers(householdOf(address))
 }
 
-/** Notes that a credential from this address was accepted. Its new connections then go before those of strangers. */
+/** Notes that a credential from this address was accepted. New connections of the address then go before those of strangers. */
 export function acceptedFrom(address: string): void {
   ofStrangers.accepted(householdOf(address))
 }

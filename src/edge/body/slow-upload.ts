@@ -24,7 +24,7 @@ interface Upload {
   readonly tooSlow: () => void
   /** Bytes of the body at the last look. */
   bytes: number
-  /** Milliseconds for which the client may still be silent. Its data fills this up again. */
+  /** Milliseconds for which the client may still be silent. Data of the client fills this time up again. */
   patience: number
 }
 
