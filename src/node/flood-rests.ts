@@ -65,7 +65,7 @@ export class FloodRests {
     this.#resting.add(household)
     if (this.#lately.size === 0) setTimeout(() => this.#lately.clear(), LATELY_MS).unref()
     this.#lately.add(household)
-    // The rest of the household ends when its last connection reads again. A new flood meanwhile does not prolong it, as floods may go on.
+    // The rest of the household ends when its last connection reads again. A new flood does not prolong it, because floods may go on for ever.
     setTimeout(() => this.#resting.delete(household), LONGEST_MS).unref()
     this.#holdOthers(flooding)
   }

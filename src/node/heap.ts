@@ -8,7 +8,7 @@ const ROOM = 300 * 1024 * 1024
 /**
  * Lets the old heap grow to twice its live size before V8 collects it, at any rate of requests.
  *
- * V8 goes by how fast a program fills the heap. For a slow program it collects four times as often. For a fast one the heap may grow to
+ * By default V8 goes by how fast a program fills the heap. For a slow program it collects four times as often. For a fast one the heap may grow to
  * four times its live size, which is 17 to 42 MB more for at most 5 % of the CPU at full load (docs/contributing/decisions/heap.md).
  *
  * The flag of V8 is not documented. V8 reads it at the end of each collection, so it also works if it is set after the start.

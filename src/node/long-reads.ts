@@ -34,8 +34,8 @@ interface Timed extends Socket {
  * libuv reads a connection up to 32 times in a turn, 64 KiB at a time (26.10). Without this, a few hundred connections with refused, endless
  * bodies would keep every user waiting for seconds.
  *
- * Node's parser reads the native socket itself. For each read, after it, and for each write, `_unrefTimer` of the socket is called, as in
- * `short-records.ts`. A method on the socket itself hides it.
+ * Node's parser reads the native socket itself. Node calls `_unrefTimer` of the socket after each read and for each write, as in
+ * `short-records.ts`. A method on the socket itself hides `_unrefTimer`.
  *
  * @param socket a new connection of a server of HTTP, or the one within TLS
  */

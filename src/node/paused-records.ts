@@ -31,8 +31,8 @@ export function readOn(socket: Socket): void {
 /**
  * Reads and drops the bytes of a connection that Node's server has released, as after a CONNECT.
  *
- * By TLS the stream still waits for the bytes that the parser has had, and asks for no more when it is resumed (26.10). Nobody would
- * notice its end. An empty piece ends its wait here, too.
+ * By TLS the stream still waits for the bytes that the parser has had, and asks for no more when it is resumed (26.10). So nobody would
+ * notice the end of the connection. An empty piece ends the wait of the stream here, too.
  */
 export function readReleased(socket: Socket): void {
   socket.resume()

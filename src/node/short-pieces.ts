@@ -19,7 +19,7 @@ export interface Arrived {
  * connection or a slow upstream holds up to 64 KiB of such pieces, which then take 27 MB (26.10).
  *
  * The parser hands pieces over by `push`, and reads on if that returns true (26.10, `lib/_http_common.js`, `parserOnBody`). A method on the
- * request itself hides it.
+ * request itself hides `push`.
  *
  * @returns how much of the body has come, kept up to date
  */

@@ -20,7 +20,7 @@ const KEYS_MS = 1000
  * in any case, which takes up to 33 ms. So others rest after it, see `FloodRests`.
  *
  * Node's parser reads the native socket itself, and calls `_unrefTimer` of the socket for each read. A method on the socket itself hides
- * it. Once the data of the socket has a listener, its stream reads, and makes the same call before it takes the record. A socket that is
+ * that. Once the data of the socket has a listener, its stream reads, and makes the same call before it takes the record. A socket that is
  * destroyed within the call ends the process, so it is destroyed a turn later. The bytes of a record are known when the stream has handed
  * it over, and a paused stream keeps it. When many wait there, reading stops until the stream continues.
  *

@@ -6,8 +6,8 @@ import { isatty } from 'node:tty'
  * Gives a file descriptor on which no write blocks: a full pipe or terminal then returns EAGAIN.
  *
  * At its end Node waits for a thread that is blocked in a write, also by `process.exit` (26.10). A stalled reader would so keep the
- * process alive. Node has no call for it, so on Linux the pipe or terminal is opened once more by `/proc/self/fd`, and other holders of
- * it are not affected.
+ * process alive. Node has no call that makes a descriptor non-blocking. So on Linux the pipe or terminal is opened once more by
+ * `/proc/self/fd`, and other holders of the pipe or terminal are not affected.
  *
  * @returns the same descriptor if it cannot be opened again: for a file, a socket, or one of another user
  */
