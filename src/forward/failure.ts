@@ -21,7 +21,7 @@ const CURES: ReadonlyMap<string, string> = new Map([
   ['UNABLE_TO_GET_ISSUER_CERT', UNTRUSTED],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', UNTRUSTED],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', UNTRUSTED],
-  // Only a Unix socket is a file.
+  // These two are about a Unix socket, because the upstream is no other file.
   ['ENOENT', 'start the upstream, or name its socket under upstream.socket'],
   ['EACCES', 'let the user of the gateway write to the socket'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'name what is in it under upstream.tls.server_name'],

@@ -33,7 +33,7 @@ export interface HeaderRules {
 
 /** Where a forwarded field may contain a credential. */
 export interface Hidden {
-  /** Whether a field that can hold credentials holds something else here. */
+  /** Whether the value of a field that can hold credentials is forwarded, because it is no credential of the gateway. */
   readonly isKept: (lower: string, value: string) => boolean
   /** Names of cookies, folded by `foldedParameter`, as those of `parameters` are. */
   readonly cookies: readonly string[]

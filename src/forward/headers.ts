@@ -149,7 +149,7 @@ function withoutCredential(fate: Holder, lower: string, value: string, { origin,
   return isKept(lower, value) ? value : ''
 }
 
-/** RFC 9110 section 7.6.2. The gateway itself responds if the value is 0. */
+/** The value of Max-Forwards for the next hop (RFC 9110 section 7.6.2). The gateway itself responds if the client's value is 0. */
 function hopsLeft(value: string, method: string): string {
   if (method !== 'OPTIONS' || !/^[0-9]+$/.test(value)) return value
   return String(Math.max(0, Math.min(Number(value), Number.MAX_SAFE_INTEGER) - 1))
@@ -164,7 +164,7 @@ interface Claims {
   for: string
   /** The whole of Sec-WebSocket-Protocol, because a credential may be in another line than the name before it. */
   offered: string
-  /** By name of the field, the first element of each other list, which the first proxy has written. */
+  /** The first element of each other list, by the name of the field. The first proxy has written it. */
   readonly first: Partial<Record<string, string>>
 }
 

@@ -59,7 +59,7 @@ const LARGE = 16 * 1024
 export class UpstreamConnection implements Connection {
   /** When an idle or silent connection is given up, by its owner's clock. */
   deadline = Number.POSITIVE_INFINITY
-  /** When it stops accepting requests, by the same clock. */
+  /** When the connection stops accepting requests, by its owner's clock. */
   retireAt = Number.POSITIVE_INFINITY
   readonly #destination: Destination
   readonly #owner: ConnectionOwner

@@ -138,7 +138,7 @@ function note(seen: Seen, { lower }: FieldName, value: string): void {
 
 const LENGTH = /^\d{1,15}$/
 
-/** Servers send the same few values again and again. */
+/** What a value says is remembered, because servers send the same few values again and again. */
 const asksForClose = remembered((value) => /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value))
 const timeoutIn = remembered((value) => {
   const timeout = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(value)?.[1]
@@ -169,14 +169,14 @@ function endOfLine(head: string, at: number): number {
   return end === -1 ? head.length : end
 }
 
-/** Without blanks before the colon, which must be removed when a response is forwarded (RFC 9112 section 5.1). */
+/** Where a name ends, before any blanks in front of the colon. They must be removed from a forwarded response (RFC 9112 section 5.1). */
 function endOfName(text: string, from: number, colon: number): number {
   let end = colon
   while (end > from && isBlank(text.charCodeAt(end - 1))) end--
   return end
 }
 
-/** Without the blanks around it. Written by hand, because most values have one blank before and none after. */
+/** A part of a text without the blanks around it. This is written by hand, because most values have one blank before and none after. */
 function trimmed(text: string, from: number, to: number): string {
   let start = from
   let end = to
