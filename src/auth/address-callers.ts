@@ -12,5 +12,5 @@ export function createAddressCallers({ plan, ...bits }: AddressRules): (address:
   return remembered((address) => ({ ...callerOf(ADDRESS_PREFIX + networkOf(address, bits), 'address'), plan }))
 }
 
-/** The prefix of such a user's id. */
+/** The prefix of the id of a user who is known by address only. */
 export const ADDRESS_PREFIX = 'address:'

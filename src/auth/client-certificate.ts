@@ -18,7 +18,7 @@ export interface CertificateRules {
   readonly maxAgeMs: number | null
 }
 
-/** The prefix of such a user's id. */
+/** The prefix of the id of a user whom a client certificate names. */
 export const CERTIFICATE_PREFIX = 'certificate:'
 
 interface Judged {

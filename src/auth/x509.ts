@@ -29,7 +29,7 @@ export function identityOf(certificate: Buffer): string {
 export function revokedBy(list: Buffer): string[] {
   const [signed] = readNodes(readNode(list).value)
   const fields = readNodes((signed as Node).value)
-  // version, signature, issuer, thisUpdate, nextUpdate, revokedCertificates. The first and the last two may be missing.
+  // The fields are version, signature, issuer, thisUpdate, nextUpdate and revokedCertificates. The first and the last two may be missing.
   const [, issuer, ...rest] = fields[0]?.tag === INTEGER ? fields.slice(1) : fields
   const revoked = rest.find(({ tag }) => tag === SEQUENCE)
   if (revoked === undefined) return []
@@ -41,7 +41,7 @@ function identity(issuer: Node | undefined, serial: Node | undefined): string {
   return `${serial.value.toString('hex')} ${issuer.raw.toString('base64')}`
 }
 
-/** serialNumber, signature, issuer, validity, subject, …, without the version. */
+/** The fields of a certificate after the version: serialNumber, signature, issuer, validity, subject, and so on. */
 function fieldsOf(certificate: Buffer): Node[] {
   const [signed] = readNodes(readNode(certificate).value)
   if (signed?.tag !== SEQUENCE) throw new Error('malformed certificate')
