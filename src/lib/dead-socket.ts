@@ -3,8 +3,8 @@ import { lstat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 
 /**
- * Removes the file of a Unix socket on which nobody listens any more. A process that was killed leaves it behind, and no other could
- * listen there. Anything else at the path stays, also a plain file, for which Linux reports that it refuses connections.
+ * Removes the file of a Unix socket on which nobody listens any more. A process that was killed leaves the file behind, and no other
+ * process could listen there. Anything else at the path stays, also a plain file, for which Linux reports that it refuses connections.
  */
 export async function removeDeadSocket(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null)
