@@ -31,7 +31,7 @@ const DOMAIN = [
   'alerts/',
   'alerts/kinds/',
 ]
-/** The name of each tells what it adapts. */
+/** Parts that adapt something outside the domain. The name of each tells what it adapts. */
 const ADAPTERS = [
   'config/',
   'config/checks/',
@@ -204,7 +204,7 @@ function denied({ from, to, rule }: Import): string | null {
   return isAllowed ? null : `${rule}: ${from} may not import ${to}`
 }
 
-/** The longest of the parts that fit. */
+/** The part of a file: of all parts that fit, the one with the longest name. */
 function partOf(file: string): string | null {
   const fitting = Object.keys(PARTS).filter((name) => (name.endsWith('/') ? file.startsWith(name) : file === name))
   return fitting.reduce<string | null>((best, name) => (name.length > (best?.length ?? 0) ? name : best), null)

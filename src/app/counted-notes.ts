@@ -4,7 +4,7 @@ import type { HistoryStore } from '../quota/history-store.ts'
 
 /** Notes in the store since when each configured window is counted, and deletes runs that need not be kept any more. */
 export interface CountedNotes {
-  /** Notes them at once and then every minute, so that a store that has lost its data knows them again within a minute. Never rejects. */
+  /** Notes the windows at once and then every minute, so that a store without its data knows them again within a minute. Never rejects. */
   start(): Promise<void>
   /** Notes the windows of a new configuration. Never rejects. */
   note(): Promise<void>

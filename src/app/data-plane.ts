@@ -389,7 +389,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   await state.current.forwarder.destroy()
   const graceMs = 2 * config.store.deadlineMs
   await ledger.close(graceMs)
-  // Each command takes at most four deadlines, and two may follow each other. `closingMs` allows no more for a silent store.
+  // A command takes at most four deadlines, and two may follow each other. But `closingMs` has only these six for a silent store.
   const kept = Promise.all([
     knownUsers.close(),
     memberships.close(),

@@ -30,8 +30,8 @@ import { because, REASONS, type Reason } from './explain-texts.ts'
 import { planRulesOf } from './plan-rules.ts'
 
 /**
- * What would happen to a request now, and why. It uses the same functions as the gateway, and charges nothing. What
- * only the bytes of a request can show (framing, credential, body) is assumed to be fine.
+ * What would happen to a request now, and why. It uses the same functions as the gateway, and charges nothing. It assumes
+ * that the parts which only the bytes of a request can show (framing, credential, body) are fine.
  * @param inForce reads the store. It is called only for requests that are charged
  */
 export async function explain(

@@ -142,7 +142,7 @@ const PORT_CURE = 'choose an address of this machine whose port is free'
 /** @param path the key of the address that is not available @throws SetupError */
 export function addressProblem(...path: readonly string[]): (error: Error) => never {
   return (cause: NodeJS.ErrnoException & { readonly port?: number }) => {
-    // Node's value for a Unix socket.
+    // Node gives this port in an error about a Unix socket.
     const cure = cause.port === -1 ? SOCKET_CURE : cause.code === 'EACCES' ? RIGHT_CURE : PORT_CURE
     throw new SetupError(path, `${cause.message}: ${cure}`, cause)
   }

@@ -36,7 +36,7 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
     return limitsAhead({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown, isAdaptive })
   }
 
-  /** Either completely or, on an error, not at all. */
+  /** Puts all of the next limits in force, or none if the policy cannot be made. */
   function enforce(next: ControlState, nextFactor: number): void {
     const nextResolved = next.settings === state.settings ? resolved : resolve(quota, next.settings.value)
     const areOld =

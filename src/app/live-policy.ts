@@ -71,7 +71,7 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
   }
 
   /**
-   * Done in other modes too, so that a change to mode `adaptive` has the factor at once. Without the store the last
+   * The factor is computed in every mode, so that a change to mode `adaptive` has it at once. Without the store the last
    * factor stays.
    */
   async function adapt(): Promise<void> {
@@ -109,7 +109,7 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
     await store.forgetGrants(old.slice(0, MOST_FORGOTTEN)).catch(() => {})
   }
 
-  /** At the same moments on all replicas and workers, so that all have the same factor. */
+  /** Computes the factor at the same moments on all replicas and workers, so that all have the same one. */
   function adaptWithOthers(): void {
     timer = setTimeout(
       () => {

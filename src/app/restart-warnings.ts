@@ -5,7 +5,7 @@ import { isByRoute } from './telemetry.ts'
 
 const SECTIONS = ['listen', 'tls', 'store', 'admin', 'decisions', 'log', 'metrics', 'telemetry', 'workers'] as const
 
-/** Keys of `edge` with which the listener was opened. */
+/** Keys of `edge` that apply only when a listener is opened. */
 const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
 
 /** A new login or certificate for the same store can be taken over, and so can new admin tokens and sign-ins. */

@@ -19,7 +19,10 @@ export function usageRulesOf(config: Pick<Config, 'quota' | 'usage' | 'auth' | '
   return { windows: quota.windows, books, zone: usage.zone, kept: retentionOf(config) }
 }
 
-/** The store's names for the counted windows: each window by category, and alone if all categories have it, the longest one, and the books. */
+/**
+ * The store's names for the windows in which gateways of a configuration count: each window with each of its categories, a window of all
+ * categories also without one, the longest window, and the books.
+ */
 export function countedBy(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'routes'>): string[] {
   const { windows, books } = usageRulesOf(config)
   const { personal } = config.quota.baselines

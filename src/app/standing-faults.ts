@@ -27,7 +27,7 @@ const REFUSED = {
 /** How long a loss of charges is shown, in milliseconds. It cannot be repaired, but an operator should see it. */
 const LOST_MS = 60 * 60_000
 
-/** An amount that is lost since a moment, shown until another moment of the monotonic clock. */
+/** An amount that was lost, with the time of the first loss since the epoch. It is shown until a moment of the monotonic clock. */
 interface Loss {
   readonly amount: number
   readonly since: number

@@ -2,7 +2,7 @@ import type { Observer, StoreWarning } from '../observe/observation.ts'
 
 /** Reports faults of a working store when they begin and when they end. */
 export interface StoreWarnings {
-  /** For the store. A warning that is known already is not reported again. */
+  /** The Observer for the store. A warning that is known already is not reported again. */
   readonly observe: Observer
   begin(warning: StoreWarning, message: string): void
   /** Ends all warnings except these. */

@@ -74,7 +74,7 @@ export async function openStore(
   return { ...store, renew, keep, close }
 }
 
-/** Holds warnings back until the store is used, because it may never be. Its other reports are dropped until then. */
+/** Holds the warnings of a new store back until it is used, because it may be refused. Its other reports are dropped until then. */
 function heldBack({ observe, begin, only }: StoreWarnings): StoreWarnings & { use(): void } {
   let held: (() => void)[] | null = []
   const pass = (report: () => void): void => void (held === null ? report() : held.push(report))
@@ -91,7 +91,7 @@ function heldBack({ observe, begin, only }: StoreWarnings): StoreWarnings & { us
 
 const UNCHANGED = 'the old one stays in use; check it, and reload'
 
-/** How long making a new connection may take. */
+/** How long making a new connection may take, in milliseconds. */
 const PATIENCE_MS = 5000
 
 /** Why a store does not respond within `patienceMs`; `null` if it does. It is asked again, because Redis connects in the background. */

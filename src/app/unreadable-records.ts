@@ -4,7 +4,7 @@ import type { Observer, UnreadableRecord } from '../observe/observation.ts'
 
 /** Reports each unreadable record of a store when it is found, and when it is readable or gone. */
 export interface UnreadableRecords {
-  /** For the store, which reports a record each time it reads it. */
+  /** The Observer for the store, which reports an unreadable record each time it reads the record. */
   readonly observe: Observer
   stop(): void
 }

@@ -24,7 +24,7 @@ export type Observation =
       readonly storeOutage?: ReadonlyMap<string, number>
       /** The limits in force and where each comes from, as lines for people; missing where this process charges nothing. */
       readonly limits?: readonly string[]
-      /** Whether the quota refuses nobody, and the time zone of messages to clients; missing as `limits`. */
+      /** Whether the quota refuses nobody, and the time zone of messages to clients; missing where `limits` is. */
       readonly shadow?: boolean
       readonly timeZone?: string
     }
@@ -98,7 +98,7 @@ export type Observation =
   | { readonly type: 'store_login_renewed'; readonly problem: string | null }
   /** The store's clock minus ours, which is measured again and again. */
   | { readonly type: 'store_clock'; readonly offsetMs: number }
-  /** The two clocks began to be seconds apart, or stopped to be. */
+  /** The clocks of the store and of this process began to be seconds apart (`apart`), or agree again. */
   | { readonly type: 'store_clock_apart'; readonly offsetMs: number; readonly apart: boolean }
   /** A charge met a window that began in the future, because the store's clock had been ahead, and set its start to now. */
   | { readonly type: 'window_start_ahead'; readonly aheadMs: number }
@@ -123,7 +123,7 @@ export type Observation =
   | { readonly type: 'refunds_lost'; readonly tokens: number }
   /** The store has forgotten charges. `tokens`: at most so many; `since`: the store's time of the first, in milliseconds since the epoch. */
   | { readonly type: 'charges_lost'; readonly tokens: number; readonly since: number }
-  /** So many tokens are not given back (below 0: charged in addition), because the store has forgotten their charge. */
+  /** So many tokens are not given back, or if below 0 not charged in addition, because the store has forgotten their charge. */
   | { readonly type: 'refund_void'; readonly tokens: number }
   /** It is unknown whether the store charged these tokens, which responses reported beyond the charged cost. */
   | { readonly type: 'additions_lost'; readonly tokens: number }
@@ -149,7 +149,7 @@ export type Observation =
   | { readonly type: 'introspected'; readonly provider: string; readonly durationMs: number }
   /** A provider gave no usable response. */
   | { readonly type: 'introspection_failed'; readonly provider: string; readonly reason: string }
-  /** A provider failed several times in a row. From now on one request in a second asks it, until `introspection_recovered`. */
+  /** A provider failed several times in a row. Until `introspection_recovered` each client may ask it only once a second. */
   | { readonly type: 'introspection_out'; readonly provider: string; readonly message: string }
   | { readonly type: 'introspection_recovered'; readonly provider: string; readonly downMs: number }
   | {
@@ -453,7 +453,7 @@ export interface RequestDone {
   readonly decidedAt: number | null
   /** Why the caller is exempt from the quota; `null` if it is not. */
   readonly exempt: 'user' | 'address' | null
-  /** Whether the quota refused it and it was let through all the same, uncharged. */
+  /** Whether the quota refused it or could not decide, and shadow let it through uncharged. */
   readonly shadowed: boolean
   /** Whether it repeats a charged request, and was not charged itself. */
   readonly replayed: boolean
@@ -468,7 +468,7 @@ export interface RequestDone {
   readonly lenient: readonly string[]
   /** Why a request for another protocol was served as a plain request, for the log only; `null` if it was not. */
   readonly notUpgraded: string | null
-  /** The bound that refused the request, as of `edge.shares`; `null` if none did. */
+  /** The bound that refused the request, such as one of `edge.shares`; `null` if none did. */
   readonly share: ReachedShare | null
   /** The upstream's status; 0 when forwarding failed; `null` when the request was never forwarded. */
   readonly httpStatus: number | null

@@ -26,7 +26,7 @@ export interface StillOut {
   readonly charges: Readonly<Record<Verdict, number>>
 }
 
-/** @param everyMs the time between two lines, in milliseconds. A shorter outage has no line */
+/** @param everyMs the time between two lines, in milliseconds. A shorter outage has no such line */
 export function createOutageLines(everyMs: number, report: (stillOut: StillOut) => void): OutageLines {
   let policy: Readonly<Record<string, string>> = {}
   let charges = none()

@@ -16,7 +16,7 @@ export interface Spans {
 export interface SpansOptions {
   /** The URL at which the collector accepts spans, as OTLP over HTTP. */
   readonly otlp: string
-  /** Fields that are sent to the collector. */
+  /** Header fields that are sent to the collector. */
   readonly headers: ReadonlyMap<string, string>
   /** Whether a span has the user. */
   readonly user: boolean

@@ -8,7 +8,7 @@ export interface Logs {
   /** Lines that are not empty. */
   readonly lines: number
   readonly unreadable: number
-  /** The first unreadable lines. */
+  /** The first unreadable lines, at most `EXAMPLES`. */
   readonly examples: readonly UnreadableLine[]
   readonly others: ReadonlyMap<OtherReason, number>
   /** Requests after the first `most`, which are not in the journal. */

@@ -164,7 +164,7 @@ function pathOf(rule: string): string | null {
   return at < 0 ? null : rule.slice(at).replace(/(?<=\/)(?::[^/]*|\*)(?=\/|$)/g, 'any')
 }
 
-/** The price by the query if the log has it, otherwise the cost in the log, and otherwise the highest price. */
+/** The price by the query if the target has one, otherwise the cost in the log, and otherwise the highest price. */
 function costOf(price: Price, { cost }: Logged, target: Entry['target']): number {
   if (price.kind === 'fixed') return price.cost
   return costByQuery(price, target) ?? (cost !== null && mayCost(price, cost) ? cost : dearest(price))

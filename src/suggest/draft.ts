@@ -9,7 +9,7 @@ export interface Draft {
   /** The header field in which the credentials of the logs came; `null` if it is not known. */
   readonly key: string | null
   readonly routes: readonly SuggestedRoute[]
-  /** For each category both scopes, and each of their windows, in this order. */
+  /** The limits by scope, then by category, then by window. Each category has both scopes and every window. */
   readonly limits: readonly SuggestedLimit[]
 }
 

@@ -155,7 +155,7 @@ function dearestOf(category: string, { routes, unmatched }: Config): number {
   return Math.max(1, ...costs)
 }
 
-/** The most tokens of as many successive half hours as a run may touch. */
+/** The most tokens of successive half hours that are together as long as the window. */
 function mostOfAll(category: string, { seconds }: Window, rows: readonly SeriesRow[]): number {
   const own = rows.filter(({ name }) => name === category)
   let [most, sum, first] = [0, 0, 0]

@@ -8,7 +8,7 @@ export interface Margin {
   readonly headroom: number
 }
 
-/** If this many users or fewer can use up a global limit, `check` warns. */
+/** If fewer users than this can use up a global limit, `check` warns. */
 export const FEW = 10
 
 /** The value that so many percent of the numbers do not exceed. @param sorted the least first, at least one */

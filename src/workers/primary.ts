@@ -177,7 +177,7 @@ async function start({
   return { admin: url, gateway }
 }
 
-/** All parts are put in force, or none. Problems of a configuration show when its parts are made, which happens here first. */
+/** Makes the parts of the configuration once and discards them, because its problems show only then. If one fails, nothing changes. */
 async function reload(
   { config, telemetry, store, supervisor, state }: Primary,
   next: Config,

@@ -10,7 +10,7 @@ import { closeUntaken } from '../node/worker-handoff.ts'
 import { relayLines } from './lines.ts'
 import type { FromWorker, Report, ToWorker } from './messages.ts'
 
-/** The program runs as source files, and as built files. */
+/** The extension of the program's files: `.ts` for sources, `.js` for built files. */
 const EXTENSION = extname(import.meta.filename)
 
 /** How a worker ended; `problem` is the reason that it gave. */
