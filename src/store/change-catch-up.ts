@@ -58,7 +58,7 @@ export interface OverridesStep<T> {
 /** Reads some overrides. @param from where the last step ended; `null` begins */
 type ReadOverrides<T> = (from: string | null) => Promise<OverridesStep<T>>
 
-/** Reads the overrides in steps, after the version. So a follower applies changes that are made meanwhile once more. */
+/** Reads the number of the last change, and then the overrides in steps. So a follower applies changes made meanwhile once more. */
 export async function readInSteps(
   readHead: () => Promise<Head>,
   ofUsers: ReadOverrides<Packed<UserOverride>>,

@@ -37,7 +37,7 @@ export function listedReplicas(heard: readonly Heard[], now: number): (Replica &
     .sort((a, b) => compare(a.host, b.host) || a.pid - b.pid || compare(a.instance, b.instance))
 }
 
-/** The time from which counts of a process may be missing, if its last report was at `at`. */
+/** The silence of a process whose last report was at `at`. It begins with the first counts that may be missing, and ends now. */
 export function silenceOf(report: string, at: number, now: number): Silence {
   const { forMs = 0, lateMs = 0 } = unsentOf(report)
   return { from: Math.min(at, now) - forMs - lateMs, to: now }

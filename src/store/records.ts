@@ -1,10 +1,10 @@
 import type { Observer, RecordKind } from '../observe/observation.ts'
 
-/** A list of records in a store. Each record is read by itself, so that one that is damaged or foreign does not spoil the others. */
+/** A list of records in a store. Each record is read by itself, so that a damaged or foreign record does not spoil the others. */
 export interface RecordList<Raw, T> {
   /** Reads a record. If that fails, the record is reported by its name, and `null` says to leave it out. */
   read(id: string, raw: Raw): T | null
-  /** Those of several records that can be read. */
+  /** Reads several records, and leaves out those that cannot be read. */
   readAll(records: Iterable<readonly [id: string, raw: Raw]>): T[]
 }
 

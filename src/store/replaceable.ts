@@ -8,8 +8,8 @@ export interface Replaceable {
 }
 
 /**
- * Makes a store replaceable. The new store must have the same content, because a batch may be sent again to it, where
- * its sequence identifies it.
+ * Makes a store replaceable. The new store must have the same content, because a batch that the old store has applied may
+ * be sent again to the new one, which recognises it by its sequence.
  * @param graceMs how long a call may take, in milliseconds
  */
 export function replaceable(first: Store, graceMs: number): Replaceable {

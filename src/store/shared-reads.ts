@@ -6,8 +6,8 @@ interface Waiting<Q, A> {
 
 /**
  * Serves all questions of one turn of the event loop with a single call of `ask`, which replies in their order or fails them
- * all. No question waits for an earlier call, so the store has the same time for each. With many connections a `GET /me/quota`
- * costs the gateway half as much, and Redis a fifth.
+ * all. No question waits for an earlier call, so the store has the same time to respond to each. With many connections a
+ * `GET /me/quota` costs the gateway half as much, and Redis a fifth.
  * @param most questions in one call, which bounds the time for which a call holds the store
  */
 export function shareReads<Q, A>(

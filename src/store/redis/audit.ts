@@ -26,7 +26,7 @@ export class RedisAudit {
     this.#lists = new Map(sets.map((set) => [set, listOf(redis, set, records)]))
   }
 
-  /** The last change, from the newest entry. If that cannot be read, the number of the last change identifies it. */
+  /** The last change, from the newest entry. If this entry cannot be read, the stored number of the last change identifies it. */
   async last(newest: readonly string[]): Promise<LastChange> {
     const { audit, version: number } = this.#keys
     if (newest.length === 0) return { version: 0, changedAt: 0 }

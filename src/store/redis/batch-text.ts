@@ -44,8 +44,8 @@ type Words = readonly (number | string)[]
 const MOST = 128 * 128 - 1
 
 /**
- * A batch in the form that charge-one.lua reads, whose head explains each part. Each method adds to the part of its name, and
- * returns the position of what it added, counted from 1 as in Lua.
+ * A batch in the form that charge-one.lua reads. The head of that script explains each part. A method adds to the part of its
+ * name, and those that return a number return the position of the addition, counted from 1 as in Lua.
  */
 export class BatchText {
   readonly keys: string[] = []

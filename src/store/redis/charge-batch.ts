@@ -113,7 +113,7 @@ class BatchWriter {
   readonly #owners: Owners = { personal: new Map(), organisation: new Map(), global: new Map() }
   readonly #plans: Plan[] = []
   readonly #opened: Opened[] = []
-  /** The keys of users whose runs are kept only for the time of strangers. */
+  /** The positions of the keys of anonymous users, whose runs are kept for `anonymousSeconds`. */
   readonly #anonymous: number[] = []
   readonly #remembered = new Map<string, number>()
   readonly #keys: Keys

@@ -224,7 +224,7 @@ export function accessToSentinel({ sentinel = {}, tls, url }: RedisAccess, { hos
 
 /**
  * A user without the right to INFO may use the connection, and the store warns. A Redis that is loading counts as an
- * error, which is reported and tried again. Otherwise it would be silent for up to 10 s.
+ * error, which is reported, and ioredis tries again. Otherwise nothing would be reported for up to 10 s.
  */
 const judge: Judge = (error, info) => {
   if (error && isForbidden(error)) return { error: null, info: '' }

@@ -5,7 +5,7 @@ import { subscription } from './subscription.ts'
 const SWITCHED = '+switch-master'
 
 /**
- * Connects to Redis. Behind sentinels it leaves a primary as soon as a sentinel says that another one took over. After a manual
+ * Connects to Redis. Behind sentinels the client leaves a primary as soon as a sentinel says that another one took over. After a manual
  * failover the old primary would take charges for 10 s more, and then forget all of them.
  */
 export function connectToPrimary(options: ConnectOptions): RedisClient {

@@ -54,7 +54,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['CROSSSLOT', CLUSTER],
 ])
 
-/** The error of a script that calls a forbidden command. Other words stand before it in Redis 7.0, and after it later. */
+/** The error of a script that calls a forbidden command. Redis 7.0 puts other words before this text, and later versions after it. */
 const FORBIDDEN_WITHIN = /The user executing the script can't|ACL failure in script/
 
 /** The words with which a Redis that is no node of a cluster refuses the commands of one. */

@@ -113,7 +113,7 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
 }
 
 function seriesRecords(redis: RedisClient, keys: Keys, records: Records) {
-  /** The names of the records are the kind, the start, for days the zone, and the name of the row. */
+  /** The name of a record consists of the kind, the start, for days the zone, and the name of the row. */
   const listOf = (list: string, isOfDays: boolean) =>
     records.list({
       kind: 'series',

@@ -37,8 +37,8 @@ export function openDatabase(file: string, toWrite = false): DatabaseSync {
 }
 
 /**
- * Creates the file if it is missing, readable by its owner only: it has user ids, the audit and hashes of access keys. SQLite gives the
- * files beside it the same rights. An existing file keeps the rights that its operator gave it.
+ * Creates the file if it is missing. Only its owner may read it, because it has user ids, the audit and hashes of access keys. SQLite gives
+ * the files beside it the same rights. An existing file keeps the rights that its operator gave it.
  */
 function makePrivate(file: string): void {
   if (file === ':memory:' || existsSync(file)) return
@@ -98,7 +98,7 @@ export class SqliteFile {
     this.run(`INSERT OR REPLACE INTO ${table} (${names.join(', ')}) VALUES (${places})`, ...Object.values(row))
   }
 
-  /** Reads rows so that none spoils the others: a whole number beyond JavaScript's becomes a `bigint`, where node:sqlite would throw. */
+  /** Reads rows so that none spoils the others. A whole number beyond JavaScript's becomes a `bigint`, where node:sqlite would throw. */
   all<R = Row>(sql: string, ...values: SQLInputValue[]): R[] {
     return (this.#statement(sql).all(...values) as Row[]).map(plain) as R[]
   }

@@ -118,7 +118,7 @@ export function sqliteHistory(file: SqliteFile, clock: () => number, retention?:
   }
 }
 
-/** The last user of a step that may have left others for the next one. */
+/** The last user of a full step, which may have left others for the next step; `null` if the step is not full. */
 function endOf(rows: readonly { readonly user: string }[], users: number): string | null {
   return users < STEP ? null : (rows.at(-1)?.user ?? null)
 }
@@ -188,7 +188,7 @@ export function noteKept(file: SqliteFile, states: KeptStates): void {
 /** How many rows one step looks at. */
 const FORGET_STEP = 500
 
-/** Functions that each handle the next rows and return whether there are more: of histories, of counters, and of days of series. */
+/** Functions for histories, for counters and for days of series. Each handles the next rows and returns whether there are more. */
 function forgettingSteps(file: SqliteFile, retention: () => Retention, clock: () => number): (() => boolean)[] {
   const most = (scope: number, user: string): number =>
     mostKept(retention(), scope === SCOPE_NUMBERS.personal ? 'personal' : 'organisation', user)

@@ -9,7 +9,7 @@ const PROGRAM = 0x54_6f_6c_6c
 /** The `user_version` of files with the tables of schema.sql. From the first release on it rises with each change of the tables. */
 const VERSION = 3
 
-/** One statement, so that it sees a file that another process is making either before or after that. */
+/** This is one statement, so it sees a file that another process is making either still empty or with all its tables. */
 const LOOK = `SELECT (SELECT application_id FROM pragma_application_id) AS program,
   (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things FROM sqlite_schema`
 

@@ -18,7 +18,7 @@ export async function whyUnusable(path: string): Promise<string | null> {
     return `${JSON.stringify(path)} is not a regular file: name the file of the store`
   }
   const folder = dirname(path)
-  // With the slash it has to be a folder.
+  // With a slash at its end the path must be a folder.
   const ofFolder = await unwritable(folder, `${folder}/`)
   if (ofFolder !== null || found === null) return ofFolder
   return (await unwritable(path, path)) ?? (await notDatabase(path)) ?? notOurs(path)

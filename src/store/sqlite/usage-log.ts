@@ -31,7 +31,7 @@ import { endingRows } from './endings.ts'
 import { forgottenRows } from './forgotten.ts'
 import { named, nameOf, type Row } from './rows.ts'
 
-/** Refusals that are read by one step. */
+/** How many refusals one step reads. */
 const STEP = 250
 const DAY_MS = 24 * 60 * 60_000
 
