@@ -6,7 +6,7 @@ import { BUCKET_MS, type Bucket, bucketStart, lastHalfHour, type Tally } from '.
  * requests of the last 30 minutes. It depends only on the shared histogram and the store's time, so all replicas agree.
  *
  * Counts vary by chance: of 4000 requests with 0.8% failures 32 fail in one half hour, and 24 or 40 in another. Computed
- * from the plain counts the factor changed up to 1700 times on a simulated day without a cause. So a count that chance
+ * from the plain counts, the factor changed up to 1700 times on a simulated day without a cause. So a count that chance
  * explains is replaced by the one that the half hours before predict. A count far beyond chance is taken as it is, and
  * a count in between is taken in part.
  */

@@ -7,7 +7,7 @@ interface Rates {
   readonly calls: number
   /** The requests that are neither in `serverError` nor in `clientError`. */
   readonly codeZero: number
-  /** Always 0: the gateway knows no error code in a body. A body that is read for `settle` only says the cost. */
+  /** Always 0, because the gateway knows no error code in a body. A body that is read for `settle` only says the cost. */
   readonly businessFail: number
   /** Forwarding failed, or the status was 500 or above. */
   readonly serverError: number

@@ -33,7 +33,7 @@ const PART_MS = 60_000
 export function createFailureRecorder(options: FailureRecorderOptions): FailureRecorder {
   const { store, flushMs = 1000, observe, now = () => performance.now() } = options
   const voices = createVoices(now)
-  /** The sum is changed in place: an object is made for each second, and not for each request. */
+  /** The sum is changed in place, so that an object is made for each second and not for each request. */
   let sum = { ...NOTHING }
   /** The parts, oldest first. Failures that were counted during an outage of the store must not count as those of the last minutes. */
   const unsent: Part[] = []
@@ -69,7 +69,7 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
     while (at - (unsent[0]?.at ?? at) > BUCKETS * BUCKET_MS) unsent.shift()
   }
 
-  /** Keeps a part only if it was certainly not applied: a tally has no key, so it might count twice if it is sent again. */
+  /** Keeps a part only if it was certainly not applied, because a tally has no key and might count twice if it was sent again. */
   function failed(error: unknown, part: Part): void {
     if (error instanceof StoreError) {
       if (error.applied === 'no') unsent.unshift(part)

@@ -18,7 +18,7 @@ export interface Voices {
   hear(voice: string, failed: boolean): boolean
 }
 
-/** The voice of all requests that cost nothing: anybody can send them, from many addresses. No user has this id. */
+/** The voice of all requests that cost nothing, because anybody can send them, from many addresses. No user has this id. */
 export const UNCHARGED = ''
 
 const AT_ONCE = 3

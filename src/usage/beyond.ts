@@ -50,7 +50,7 @@ export function termsOf(
 /** For an owner without known limits and grants. */
 export const NO_TERMS: OwnerTerms = { limitsOf: () => null, periodDay: null, grantOf: () => null }
 
-/** The tokens of one run beyond the limit of its window; `null` if that is not soft, or unknown. */
+/** The tokens of one run beyond the soft limit of its window; `null` if no such limit is known. */
 export type Beyond = (category: string, window: Window, startedAt: number, tokens: number) => number | null
 
 /**

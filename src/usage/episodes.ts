@@ -2,7 +2,7 @@ import type { Scope } from '../quota/refusal.ts'
 
 /** Refusals as episodes: one for each user, category, scope, window and run. Pure. The order here is that of both stores. */
 
-/** How many a store keeps, and for how long after the last refusal. */
+/** How many episodes a store keeps, and for how many milliseconds after the last refusal. */
 export const MOST_EPISODES = 20_000
 export const KEEP_EPISODES_MS = 7 * 24 * 60 * 60_000
 
@@ -45,7 +45,7 @@ export interface Episode {
   readonly shadow?: true
 }
 
-/** An addition to an episode, in which `count` is the number of refusals since the last one was sent. */
+/** An addition to an episode, in which `count` is the number of refusals since the addition before. */
 export type EpisodeChange = Episode
 
 export interface RefusalFilter {
@@ -125,7 +125,7 @@ export function placeOf(cursor: string): Place | null {
   return last === undefined || id === undefined ? null : { last: Number(last), id }
 }
 
-/** Episodes after a place, latest first. A step may return fewer than possible, but none only at the end. */
+/** Episodes after a place, latest first. A step may return fewer episodes than there are. It returns none only at the end. */
 export type EpisodeSteps = (behind: Place | null) => Promise<readonly Episode[]>
 
 /** Looks through the episodes step by step until a page is full. */

@@ -23,7 +23,7 @@ export interface HalfHours {
   keepDays(days: Calendar | null): void
   /** Removes and returns everything, as additions to the series. */
   take(): SeriesEntry[]
-  /** The longest delay in milliseconds, since the process started, with which a charge was counted whose half hour was over by then. */
+  /** The longest time in milliseconds from a charge to its counting, among charges that this process counted after their half hour. */
   lateMs(): number
 }
 
@@ -46,7 +46,7 @@ interface HalfHour {
   readonly until: number
   /** The day that contains it; `null` if no days are kept. */
   readonly day: { readonly zone: string; readonly start: number } | null
-  /** By route. */
+  /** The first cell of each route. */
   readonly cells: Map<string, Cell>
 }
 
@@ -203,7 +203,7 @@ function countRequest(sums: Sums, { httpStatus, outcome, durationMs, clientStatu
   sums.latency[i] = (sums.latency[i] as number) + 1
 }
 
-/** `null` if every route has a series of its own. */
+/** The routes with a series of their own; `null` if every route has one. */
 function busiestOf(ranks: ReadonlyMap<string, number>): ReadonlySet<string> | null {
   if (ranks.size <= MOST_ROUTES) return null
   const first = [...ranks].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROUTES)

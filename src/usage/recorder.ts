@@ -10,7 +10,7 @@ import { MOST_CHANGES, MOST_ENTRIES, type UsageFlush, type UsageLogStore } from 
 
 export interface UsageRecorderOptions {
   readonly store: Pick<UsageLogStore, 'addUsage'>
-  /** Random for each start of a process. Sequence numbers count within it. */
+  /** A random id for each start of a process. Sequence numbers count the flushes of this id. */
   readonly instance: string
   /** How often counts go to the store, in milliseconds. Default 2000. */
   readonly flushMs?: number
@@ -109,7 +109,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
       observe({ type: 'store_failed', operation: 'usage_flush', reason: error.reason, message: error.message })
       return
     }
-    // A fault of the program, which sending again would only repeat.
+    // This is a fault of the program. Sending the flush again would only repeat it.
     unsent.shift()
     observe({ type: 'internal_error', where: 'usage_flush', error })
   }
@@ -128,7 +128,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
       await send(true)
     }
-    // Sends what waited behind a flush with an unknown outcome.
+    // Sends the counts that waited behind a flush with an unknown outcome.
     await send(true)
     return unsent.length === 0
   }

@@ -23,8 +23,8 @@ export const REMEMBER_FLUSH_MS = 8 * 24 * 60 * 60_000
 /** Series of half hours and refusals. Every implementation passes test/usage/usage-log.suite.ts. */
 export interface UsageLogStore {
   /**
-   * Adds a whole flush or, on an error, nothing. The same flush (same instance and sequence) may be sent again after an error:
-   * it is applied once. An instance sends one at a time. What is too old for the store is left out.
+   * Adds a whole flush or, on an error, nothing. The same flush (same instance and sequence) may be sent again after an error,
+   * but is applied once. An instance sends one flush at a time. Counts that are too old for the store are left out.
    * @throws StoreError
    */
   addUsage(flush: UsageFlush): Promise<void>

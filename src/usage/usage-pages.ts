@@ -25,7 +25,7 @@ export interface PageOptions {
   readonly steps: OwnerSteps
   /** Default the beginning. */
   readonly from?: UsagePlace
-  /** Rows, at most. */
+  /** The most rows of the page. */
   readonly limit: number
   /** After how many owners the page ends. The step that reaches this number is looked at completely. */
   readonly most: number

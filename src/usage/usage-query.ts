@@ -98,7 +98,7 @@ export function stepMs(step: UsageStep): number | null {
   return step === 'range' || step === 'run' ? null : STEP_MS[step]
 }
 
-/** @returns all problems, if there are any */
+/** @returns the query, or all problems if there are any */
 export function readUsageQuery(
   fields: UsageFields,
   context: UsageContext,
@@ -208,7 +208,7 @@ function usualFrom(end: number, context: UsageContext, ofRuns: boolean): number 
   return Math.max(from, ofRuns ? since : halfHourOf(since))
 }
 
-/** Since when days are counted; `undefined` if unknown, or if none are. */
+/** Since when days are counted; `undefined` if that is unknown, or if no days are counted. */
 export function knownSince({ books, since }: UsageContext): number | undefined {
   return books === null ? undefined : since.get(countedName(books))
 }

@@ -95,7 +95,7 @@ function stepsOf(store: UsageSource, by: 'user' | 'organisation', { name, organi
   return store.termsOf === undefined ? wanted : withTerms(store.termsOf, scope, wanted)
 }
 
-/** From each step, only users whose credential last named the organisation. */
+/** Leaves in each step only the users whose credential last named the organisation. */
 function membersOnly(store: UsageSource, steps: OwnerSteps, organisation: string): OwnerSteps {
   return async (cursor) => {
     const step = await steps(cursor)

@@ -97,7 +97,7 @@ export function rowsOfRuns(
   return isInOrder(rows) ? rows : joined(rows)
 }
 
-/** A run with an earlier start does not reach into the range. */
+/** The earliest start of a run that may reach into the range. */
 function firstStart({ seconds, calendar }: Window, query: UsageQuery): number {
   return calendar === undefined ? query.from - seconds * 1000 : periodIn(query, calendar, query.from).start
 }
