@@ -50,7 +50,7 @@ interface AlertEventForm {
 
 export interface WatcherTools {
   readonly store: Pick<QuotaStore, 'readUsage'>
-  /** Keeps no process alive. @param ms milliseconds */
+  /** Waits, and keeps no process alive meanwhile. @param ms milliseconds */
   readonly pause: (ms: number) => Promise<void>
   readonly observe: Observer
   /** Takes a happening. @param onFull to be called if there is no room for it: it is noticed again later */

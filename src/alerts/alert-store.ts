@@ -20,7 +20,7 @@ export interface AlertStore {
    */
   raiseAlerts(events: readonly NewEvent[]): Promise<readonly Raised[]>
   /**
-   * Takes events that are due, the longest due first. For so long no other process gets them.
+   * Takes events that are due, the longest due first. For `leaseMs` milliseconds no other process gets them.
    * @param wanted alerts, each with the most events of it
    * @throws StoreError
    */
@@ -32,7 +32,8 @@ export interface AlertStore {
   /** Lists all alerts with pending events, and some that had such events, configured or not. @throws StoreError */
   listAlerts(): Promise<readonly KnownAlert[]>
   /**
-   * Gives up the pending events of an alert that were raised so long ago. If none is pending then, the name of the alert is forgotten.
+   * Gives up the pending events of an alert that were raised `ageMs` milliseconds ago or earlier. If none is pending after that, the name
+   * of the alert is forgotten.
    * @returns how many events were given up
    * @throws StoreError
    */

@@ -38,9 +38,9 @@ export interface CourierOptions {
 
 /** How long one attempt may take, in milliseconds. */
 export const ATTEMPT_MS = 10_000
-/** After so many milliseconds an attempt of a process that died is made again. */
+/** How long an event belongs to the process that took it, in milliseconds. If the process died, another makes the attempt again after that. */
 const LEASE_MS = 20_000
-/** Attempts of one alert at a time. One slow receiver does not hold up the others. */
+/** The most attempts of one alert at a time. One slow receiver does not hold up the others. */
 export const AT_ONCE = 4
 /** The age at which an event is given up, in milliseconds. */
 export const GIVE_UP_MS = 86_400_000
@@ -141,7 +141,7 @@ function outcomeOf(
   return takenAt + inMs - raisedAt > GIVE_UP_MS ? { state: 'given_up', error } : { state: 'pending', inMs, error }
 }
 
-/** Tries until the lease is over: a receiver should not get an event twice that it has taken. */
+/** Notes the outcome in the store, and tries again until the lease is over, because a receiver should get no event twice. */
 async function finish(
   { store, observe }: CourierOptions,
   event: TakenEvent,

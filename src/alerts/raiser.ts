@@ -72,7 +72,7 @@ export function createRaiser(options: RaiserOptions): Raiser {
     }, inMs).unref()
   }
 
-  /** @returns `false` if the store fails: the rest is brought later. A claimed happening is not claimed twice. */
+  /** Brings all waiting happenings. @returns `false` if the store fails; the rest is brought later. The store claims none of them twice. */
   async function sendAll(): Promise<boolean> {
     while (waiting.length > 0) {
       const some = waiting.slice(0, MOST_RAISED)

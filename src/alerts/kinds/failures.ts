@@ -3,7 +3,7 @@ import { type Cache, createCache } from '../../lib/second-chance-cache.ts'
 import { type Alert, leastOf } from '../alert.ts'
 import type { AlertKind, WatcherTools } from '../alert-kind.ts'
 
-/** For so many milliseconds after its end a half hour is looked at again, for requests that are counted late. */
+/** How long after its end a half hour is looked at again, in milliseconds, because requests may be counted late. */
 const LATE_MS = 60_000
 
 interface FailureAlert extends Alert {
@@ -11,7 +11,7 @@ interface FailureAlert extends Alert {
   readonly minRequests: number | null
 }
 
-/** A share of failures (status 0 and 5xx) among the forwarded requests of a half hour. The histogram is read anyway. */
+/** Alerts for a share of failures (status 0 and 5xx) among the forwarded requests of a half hour. Their histogram is read anyway. */
 export const FAILURES = {
   scopes: {
     failures: {

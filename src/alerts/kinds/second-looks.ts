@@ -35,7 +35,7 @@ export interface SecondLooksOptions {
 
 /** How long a store that failed is left alone, in milliseconds. */
 const PAUSE_MS = 1000
-/** The most users that wait. For any further user the next charge is looked at as usual. */
+/** The most looks that wait. For any further user only the next charge shows a threshold, as usual. */
 const MOST_WAITING = 10_000
 
 export function createSecondLooks({ store, note, onError, pause }: SecondLooksOptions): SecondLooks {
@@ -77,7 +77,7 @@ export function createSecondLooks({ store, note, onError, pause }: SecondLooksOp
   }
 }
 
-/** The windows of now, in the form of a reply to the charge. */
+/** The present usage of the charge's windows, in the form of a reply to the charge. */
 function decisionOf({ limits }: Charge, { at, personal, organisation, global }: UsageSnapshot): Decision {
   const usages = (of: readonly Limit[], counter: Counter = []) => of.map(({ window }) => usageOf(counter, window, at))
   return {

@@ -6,7 +6,7 @@ import { type Alert, leastOf } from '../alert.ts'
 import type { AlertKind, WatcherTools } from '../alert-kind.ts'
 import { createSecondLooks, type Noted } from './second-looks.ts'
 
-/** A share of the limit of a window. */
+/** Alerts for a share of the limit of a window that is used. */
 export const WINDOWS = {
   scopes: {
     global: { watches: 'the window of all users together', subject: null },
@@ -17,7 +17,7 @@ export const WINDOWS = {
   keys: {},
   event: { type: 'quota.threshold', amounts: { used: 'used', limit: 'limit' }, end: 'resetAt' },
   counts: null,
-  /** Reads the windows of each charge, and again if its cost is raised. */
+  /** Reads the windows in the reply to each charge, and once more from the store if its cost is raised. */
   watcher({ store, observe, raise, pause }) {
     let watch: Watch | null = null
     const looks = createSecondLooks({
@@ -68,9 +68,9 @@ export interface WatchOptions {
   readonly raise: WatcherTools['raise']
 }
 
-/** For so many users or organisations of each alert it is remembered that they reached a threshold. About 200 bytes each. */
+/** For how many users or organisations each alert remembers that they reached a threshold. Each takes about 200 bytes. */
 const MOST_SEEN = 20_000
-/** After a happening without room an alert notices nothing for so many milliseconds. */
+/** How long an alert notices nothing after there was no room for one of its happenings, in milliseconds. */
 const FULL_MS = 30_000
 
 /** An alert, and the thresholds that it has noticed. */
