@@ -40,7 +40,10 @@ export interface AsksOptions {
 const MAX_BODY = 1024 * 1024
 
 export interface Asks {
-  /** Never rejects. @param request to one of `OF_SERVICES`, from somebody who may ask. Its client hears that it is served */
+  /**
+   * Responds to a service. Never rejects. Calls `served` of the request's client at the end.
+   * @param request whose path is one of `OF_SERVICES`, from somebody who may ask
+   */
   handle(request: IncomingRequest): Promise<void>
 }
 
@@ -108,7 +111,7 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Fields of the question that frame its message, or that are made anew for the request. */
+/** Header fields that a question may name but the request does not get, because they frame a message, or are made anew. */
 const NOT_GIVEN: ReadonlySet<string> = new Set([
   ...['connection', 'content-length', 'transfer-encoding', 'expect', 'upgrade', 'te'],
 ])
@@ -193,7 +196,7 @@ function chargesOf({ settlement }: Exchange): Record<string, number> {
   return Object.fromEntries(metersOf(settlement.charge).map(({ category, cost }) => [category, cost]))
 }
 
-/** The remaining tokens of each window that decided. */
+/** The state of each window that decided, with the tokens that remain. */
 function limitsOf({ settlement }: Exchange): DecidedWindow[] {
   const { charge, decision } = settlement ?? {}
   if (charge === undefined || decision == null) return []

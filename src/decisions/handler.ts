@@ -16,12 +16,12 @@ export interface DecisionsOptions {
   readonly token: string | null
 }
 
-/** Stands for the address of any proxy that asks by a Unix socket, which has no address. */
+/** Stands for the address of everybody who asks, because whoever asks by a Unix socket has none. */
 export const HERE = '127.0.0.1'
 
 /**
  * Serves proxies that ask whether a request may go on. The asking request is rewritten into the request in question and goes the usual way
- * through the gateway. Its response is written where otherwise the upstream would be asked.
+ * through the gateway. Where the gateway would otherwise forward the request, it responds to the proxy.
  */
 export function createDecisions({ gateway, token, asks }: DecisionsOptions): RequestHandler {
   const digest = token === null ? null : digestOf(token)
@@ -53,7 +53,7 @@ function askerOf(request: IncomingRequest): ClientPeer {
   }
 }
 
-/** @returns why the original is not clear; the request is then left as it is */
+/** Rewrites the asking request into the original. @returns why the original is not clear, so that nothing is rewritten; else `null` */
 function become(req: IncomingMessage): Denial | null {
   const original = originalOf(req)
   if (isDenial(original)) return original

@@ -7,7 +7,10 @@ import type { Receipt } from '../quota/once.ts'
 import { receiptOf } from '../quota/receipt.ts'
 import type { ChargedMeter, PaidWords, Receipts } from './receipts.ts'
 
-/** The id of a decision; `null` unless the store has charged it and no response settles it. */
+/**
+ * The id by which a decision can be settled later. `null` if the store charged nothing, or if the key of the charge came from the client and
+ * not from the service that asks.
+ */
 export function idOf(receipts: Receipts, { settlement, caller, route, given, requestId }: Exchange): string | null {
   if (caller === null || route === null || !isPaid(settlement)) return null
   const { charge, decision } = settlement

@@ -37,7 +37,10 @@ export async function settleLater(
   return all === null ? null : Object.fromEntries(all)
 }
 
-/** The charge as the store knows it: with the key of the question, or each meter alone, with no key before it is settled. */
+/**
+ * The charge as the store knows it. If the question had a key, that is the whole charge with this key. If it had none, that is the one meter
+ * alone, with a key that is made for its settlement.
+ */
 function chargedAgain({ at, payer, key, meters }: ChargeReceipt, i: number, id: string, policy: Policy): Again {
   const [first, ...others] = meters.map((meter) => meterOf(payer, meter, policy))
   if (key === null) {

@@ -46,7 +46,7 @@ const ROUTES = [
   },
 ] as const
 
-/** The codes of a question that cannot be decided, by status. To stop a request is a decision, so it is not among them. */
+/** By status, the codes for a question that cannot be decided. To stop a request is a decision, so it has no code here. */
 const REFUSED = {
   400: '`bad_request`',
   401: '`unauthorized`',

@@ -5,7 +5,7 @@ import { type Denial, denial } from '../errors.ts'
 import { valuesIn } from '../lib/field-names.ts'
 import { PATHS } from './paths.ts'
 
-/** The parts of a request that a proxy asks about, where they differ from the asking request. */
+/** The parts of the request in question that differ from the request by which a proxy asks about it. */
 export interface Original {
   readonly method: string
   /** Path and query. */
@@ -44,7 +44,7 @@ const METHOD = /^[\w!#$%&'*+.^`|~-]{1,40}$/
 /** The request target, as Node's parser takes it. */
 const PATH = /^\/[!-~]*$/
 
-/** @returns why Node's parser, or the edge, accepts no request with such a line */
+/** @returns the original itself, or why Node's parser or the edge would accept no request with such a line */
 export function readable(original: Original): Original | Denial {
   const { method, url } = original
   if (!METHOD.test(method)) return unclear('a method of the original request that is none')

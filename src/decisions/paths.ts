@@ -1,7 +1,7 @@
 /** The paths at which others ask. */
 export const PATHS = {
   auth: '/auth',
-  /** A prefix, which the path of the original follows. */
+  /** The path of the original request follows this prefix. */
   envoy: '/envoy',
   decide: '/decide',
   settle: '/settle',
