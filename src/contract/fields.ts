@@ -60,7 +60,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
   'Usage.knownSince':
     'When the store was first used. It is there if the range begins before, so that nothing is known of its beginning.',
   bypassGlobal: 'Whether the windows of all users together do not apply to this user.',
-  calendar: 'The period with which the window ends: day, week or month.',
+  calendar: 'The period of the calendar with which the window ends, and its time zone.',
   calls: 'Forwarded requests.',
   categories: 'Names of the categories, in the order of the configuration.',
   category: 'Name of the category, for example `read`.',
@@ -393,7 +393,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
   type: 'Kind of the problem, as RFC 9457 defines it.',
   unchanged: 'Overrides that did not change.',
   unchecked: 'Requests whose credential could not be checked, for example because a provider did not respond.',
-  unit: 'Length of the periods: day, week or month.',
+  unit: 'The period of the calendar.',
   unfollowed: 'Limits that the change sets, but that affect nobody; missing if each limit affects somebody.',
   unknown: 'The plan that the credential names, if the gateway does not have this plan; null otherwise.',
   unmatched: 'What happens to requests whose path matches no rule.',

@@ -50,7 +50,7 @@ const shape = {
   category: name.describe('The category of the window. Leave it out if the scope is no window').optional(),
   window: name.describe('The name of the window, like 1d. Leave it out if the scope is no window').optional(),
   at: list(threshold, 1, 10).describe(
-    'The thresholds at which you are notified, as shares of the limit or of the requests, such as [80%, 100%]. You get one event for each threshold in each run of the window, or in each half hour. 100% is also reached if the window refuses a request',
+    'The thresholds at which you are notified, as shares of what the scope watches, such as [80%, 100%]. You get one event for each threshold in each run of the window, or in each half hour. 100% is also reached if the window refuses a request',
   ),
   webhook,
 }

@@ -6,7 +6,7 @@ const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8')
 /** The `application_id` of our files: `Toll` in ASCII. */
 const PROGRAM = 0x54_6f_6c_6c
 
-/** The `user_version` of files with the tables of schema.sql. From the first release on it rises with each change of the tables. */
+/** The `user_version` of files with the tables of schema.sql. It rises with each change of the tables. */
 const VERSION = 3
 
 /** This is one statement, so it sees a file that another process is making either still empty or with all its tables. */
