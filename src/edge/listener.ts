@@ -37,7 +37,7 @@ export interface ListenerOptions {
   readonly shares: Shares
   /** Bytes of request line and header fields together. */
   readonly maxHeaderSize: number
-  /** Milliseconds from the first byte of a request to the end of its head. */
+  /** Milliseconds to the end of a request's head, from its first byte, or for the first request from the beginning of the connection. */
   readonly headersTimeoutMs: number
   /** How long an idle connection is kept, in milliseconds. A load balancer in front should keep it for a shorter time. */
   readonly keepAliveTimeoutMs: number

@@ -164,7 +164,7 @@ export class OpenConnections {
   #makeRoom(mayMakeRoom: () => boolean): boolean {
     const { max, shares, limits } = this.#options
     const ofStrangers = limits().shares.connections.strangers
-    // If all places are taken, Node closes new connections itself before anybody notices.
+    // If all places are taken, Node itself closes new connections, and none of them comes here.
     const isNearlyFull = this.#strangers.size + this.#others.size >= Math.min(max * NEARLY_FULL, max - 1)
     const areStrangersFull = ofStrangers !== null && shares.heldByStrangers('connections') >= ofStrangers
     if (!isNearlyFull && !areStrangersFull) return true
