@@ -52,7 +52,7 @@ export interface Authenticator {
   /**
    * Identifies the caller of a request by its `Authorization` header. The result for a remembered credential is no promise. Rejects
    * only for a fault of the gateway.
-   * @param places bounds checks of signatures that take long. Default no bound
+   * @param places bounds the checks that cost more than an accepted request. Default no bound
    */
   authenticate(
     authorization: string | undefined,
