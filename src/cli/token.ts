@@ -3,7 +3,7 @@ import { openStore, openStoreToLook } from '../app/stores.ts'
 import type { Config } from '../config/config.ts'
 import { parseDuration } from '../config/units.ts'
 import { creationOf, isRevoked, revocationOf, revocationsOf } from '../control/access-key-changes.ts'
-import { hashAccessKey, isTokenName, looksLikeAccessKey, mintToken } from '../control/access-key-record.ts'
+import { hashAccessKey, isTokenName, mintToken } from '../control/access-key-record.ts'
 import type { AccessKeyRecord } from '../control/access-key-store.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { planOf } from '../control/overrides.ts'
@@ -124,14 +124,12 @@ function stateOf({ revokedAt, expiresAt }: AccessKeyRecord, now: number): string
 
 /**
  * @param which the id, or the access key itself, because somebody who finds a leaked key has nothing else. It is not
- * printed
+ * printed, since an imported key may have any form, also that of an id
  */
 async function revoke(store: Store, which: string): Promise<number> {
-  const isKey = looksLikeAccessKey(which)
-  const found = isKey ? await store.findTokenByHash(hashAccessKey(which)) : (await store.findTokens([which]))[0]
+  const found = (await store.findTokens([which]))[0] ?? (await store.findTokenByHash(hashAccessKey(which)))
   if (found == null) {
-    const named = isKey ? 'no such access key is known' : `no access key has the id ${which}`
-    console.error(`tollgate: ${named}. See: tollgate token list`)
+    console.error('tollgate: no access key has this id, and none is this key. See: tollgate token list')
     return 1
   }
   if (!isRevoked(found)) await store.change(revocationOf(found, Date.now()), AUTHOR, null)

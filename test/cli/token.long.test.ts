@@ -5,10 +5,12 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { token as tokenCommand } from '../../src/cli/token.ts'
-import { mintToken } from '../../src/control/access-key-record.ts'
+import { hashAccessKey, importedRecord, mintToken } from '../../src/control/access-key-record.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { YAML } from '../admin/running.ts'
+import { keepAccessKey } from '../control/keep-access-key.ts'
 import { closedAtEnd } from '../setup/at-end.ts'
+import { called } from './called.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
@@ -91,8 +93,31 @@ test('an access key that has got out is revoked by itself, and reported by its i
   const { token: unknown } = mintToken({ user: 'eve', name: 'x', expiresAt: null }, 0)
   await expect(token('revoke', unknown)).rejects.toMatchObject({
     code: 1,
-    stderr: 'tollgate: no such access key is known. See: tollgate token list\n',
+    stderr: 'tollgate: no access key has this id, and none is this key. See: tollgate token list\n',
   })
+})
+
+test('an imported key of any form is revoked by itself, and no text that matches nothing is printed', async () => {
+  const key = 'b3b0a5c2-6d3e-4f0a-9c53-0d8a4f1f8f11'
+  const store = openSqliteStore({ file: join(folder, 'quota.db') })
+  const owner = { user: 'frida', name: 'old', expiresAt: null }
+  const record = importedRecord({ ...owner, hash: hashAccessKey(key) }, 1000)
+  await keepAccessKey(store, record)
+  await store.close()
+  expect(await called('token', 'revoke', key, ...file())).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: `The access key ${record.id} is revoked.\n`,
+  })
+  expect((await called('token', 'list', ...file())).stdout).toMatch(/frida\told\trevoked/)
+  const { token: made } = mintToken({ user: 'eve', name: 'x', expiresAt: null }, 0)
+  for (const unknown of [made.slice(0, -1), 'sk-live-4711', key.replace('b3', 'b4')]) {
+    const { code, stderr } = await called('token', 'revoke', unknown, ...file())
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'tollgate: no access key has this id, and none is this key. See: tollgate token list\n',
+    })
+  }
 })
 
 test('a lifetime that no date can hold is refused, and leaves the list and the audit readable', async () => {
