@@ -175,13 +175,16 @@ function notMember(lead: Lead, user: string): AdminResponse {
 async function ofOwnOverride(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   const found = await ofMember(call, lead, desk)
   if ('status' in found) return found
-  const kept = storedOf(await desk.control.fresh()).overrides.get(call.params.id ?? '')
-  const at = desk.control.storeTime()
-  const all = overridesIn(kept?.value).filter(({ expiresAt }) => expiresAt === null || expiresAt > at)
+  const state = await desk.control.fresh()
+  const [user, at] = [call.params.id ?? '', desk.control.storeTime()]
+  const all = overridesIn(storedOf(state).overrides.get(user)?.value).filter(
+    ({ expiresAt }) => expiresAt === null || expiresAt > at,
+  )
   if (all.some((override) => override.within !== lead.organisation)) {
     return notOf(lead, 'others have set limits for this member: ask with the role admin')
   }
-  const version = kept?.version ?? null
+  // The change compares with the version in force too, so an override that has expired counts as none.
+  const version = state.overrides.get(user)?.version ?? null
   const ifMatch = readIfMatch(call.headers)
   if (!ifMatch.lets(version)) return conflict(version, ifMatch)
   return { ...call, headers: { ...call.headers, 'if-match': `"${version ?? 0}"` } }

@@ -309,6 +309,18 @@ test('an override by a lead names the version that it takes the place of, and no
   expect((await put({ read: { '1h': 20 } })).status).toBe(200)
 })
 
+test('a lead whose override has expired can set a new one, and there is none to remove', async () => {
+  let now = NOW
+  running = await startAdmin({ yaml: YAML, now: () => now })
+  await join('acme', ['bob'])
+  expect((await put({ read: { '1h': 30 }, expiresAt: new Date(NOW + 60_000).toISOString() })).status).toBe(200)
+  now += 120_000
+  expect((await as('acme', 'DELETE', '/api/users/bob/override', {})).status).toBe(404)
+  expect((await put({ read: { '1h': 20 } }, { 'if-match': '"1"' })).status).toBe(412)
+  expect((await put({ read: { '1h': 20 } }, { 'if-match': '"0"' })).status).toBe(200)
+  expect((await put({ read: { '1h': 10 } })).status).toBe(200)
+})
+
 describe('a key that a lead makes', () => {
   const make = (body: object) => as('acme', 'POST', '/api/tokens', { name: 'laptop', ...body })
 
