@@ -100,7 +100,7 @@ function openPair(tls: ListenerTls, first: Pair, { listener, observe, changed }:
   const daily = setInterval(report, DAY_MS).unref()
 
   function report(): void {
-    // While newer files are refused, the pair in force is not the one that was loaded last.
+    // While newer files are refused, this report would end the fault that metrics and readiness show.
     if (!isRefused) observe({ type: 'certificate_loaded', listener, file: tls.certFile, expiresAt: pair.expiresAt })
     if (isOpenToAll(tls.keyFile)) observe({ type: 'config_warning', file: tls.keyFile, problem: OPEN_TO_ALL })
     const leftMs = pair.expiresAt - Date.now()
