@@ -133,7 +133,7 @@ function introspectionMetrics(meter: Meter): Counting {
   return {
     introspected({ provider, durationMs }) {
       duration.observe(provider, durationMs / 1000)
-      // Each series exists from the start: `increase` does not see a first failure that comes with its series.
+      // Each series exists from the first response on: `increase` does not see a first failure that comes with its series.
       for (const reason of ['timeout', 'connection', 'status', 'malformed', 'busy'])
         failures.add(`${provider}\n${reason}`, 0)
     },

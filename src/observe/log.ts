@@ -268,7 +268,7 @@ function createRequestLines(
   }
 }
 
-/** Whether the response is a 503 of the gateway because of load, which says nothing about the request. */
+/** Whether the response is a 503 of the gateway because of load or an outage, which says nothing about the request. */
 function isRefusedForLoad({ outcome, clientStatus }: RequestDone): boolean {
   return outcome === 'denied' && clientStatus === 503
 }
