@@ -50,7 +50,7 @@ interface Primary {
 interface State {
   /** The configuration in force, with which a worker begins, and why a later file was not accepted. */
   current: { readonly config: Config; readonly hash: string; readonly problems: readonly string[] }
-  /** The value that a worker reported last: each worker computes it alone from shared figures. */
+  /** The value that a worker reported last. Every worker computes it by itself from the same figures in the store. */
   adaptive: Adaptive
   started: boolean
   draining: boolean
