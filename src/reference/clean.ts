@@ -45,7 +45,7 @@ function each(map: Json, clean: (value: Json) => Json): Json {
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, isObject(value) ? clean(value) : value]))
 }
 
-/** Removes components without a reference: only operations that are not let through used them. */
+/** Removes components without a reference, because only operations that are not let through have used them. */
 export function pruned(document: Json): Json {
   const components = Object.fromEntries(maps(document.components))
   const used = new Set<string>()

@@ -43,7 +43,7 @@ export class Paths {
     return isPage || STATUS_PATHS.has(path) || path === USAGE_PATH || this.#documents.has(path)
   }
 
-  /** OpenAPI takes templates that differ only in the names of their parameters for one path. The first one is kept. */
+  /** The path to use for a template. OpenAPI treats templates that differ only in names of parameters as one path, so the first is kept. */
   standing(path: string): string {
     const shape = path.replace(/\{[^{}]*\}/g, '{}')
     const first = this.#firstOfShape.get(shape) ?? path

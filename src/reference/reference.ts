@@ -59,7 +59,10 @@ async function builtFiles(folder: string): Promise<ReadonlyMap<string, Asset>> {
 /** Pages whose policy and place depend on the configuration. */
 const PAGES = new Set(['index.html', 'frame.html'])
 
-/** Vite writes the addresses in a page relative to its folder, and the page is at the folder's name. */
+/**
+ * A page with absolute addresses. Vite writes them relative to the folder of the page, but the page is also served at the path of this
+ * folder without a slash at the end.
+ */
 function placed({ bytes }: Asset, path: string): Promise<Asset> {
   return makeAsset(Buffer.from(bytes.toString().replaceAll('="./', `="${path}/`)), '.html')
 }
