@@ -59,7 +59,7 @@ function readingOf(seen: Seen): Reading {
 
 const TUNNEL_CHARGE = 'tunnel charge'
 
-/** Whether a line is about a tunnel. Its lines share a `requestId`, which is read from no other line. */
+/** Whether a line is about a tunnel. The lines of a tunnel share a `requestId`, which is read from no other line. */
 function isOfTunnel({ msg, clientStatus }: Seen): boolean {
   return msg === TUNNEL_CHARGE || clientStatus === 101
 }
