@@ -145,7 +145,7 @@ function authOf(draft: Pick<Draft, 'callers' | 'credentials' | 'key'>): string[]
   ]
 }
 
-/** The field of the logs' credentials; `null` if the logs show none, or it is unknown. */
+/** The field of the logs' credentials; `null` if the logs show no credentials, or if their field is unknown. */
 function knownField({ credentials: { hasJwts, hasKeys }, key }: Pick<Draft, 'credentials' | 'key'>): string | null {
   return hasJwts || hasKeys ? key : null
 }

@@ -15,7 +15,7 @@ export interface SuggestedRule {
 
 /** The most rules: nobody reads a longer file, and names become values instead. */
 const MOST_RULES = 300
-/** After so many successive lengths of paths any greater length is assumed. */
+/** If paths have this many different lengths in a row, paths of any greater length are assumed. */
 const LENGTHS = 3
 
 /** The rules that match each path of a tree. The tree is changed. @param most names of one place that stay names */
