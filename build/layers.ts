@@ -61,7 +61,7 @@ const BROWSER = { node: [] }
 
 const PARTS: Readonly<Record<string, Part>> = {
   'lib/': { files: [] },
-  // The library has no place in the domain, which may use any other tool.
+  // zod and undici have no place in the domain, which may use all other files of `lib`.
   'lib/openapi-schemas.ts': { files: LIB, libraries: ['zod'] },
   'lib/http-client.ts': { files: LIB, libraries: ['undici'] },
   'errors.ts': { files: [] },

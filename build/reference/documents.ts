@@ -48,7 +48,7 @@ export interface Document {
   }
 }
 
-/** The document of the admin listener, made without a store: its routes are described and never called. */
+/** The document of the admin listener, made without a store: of its routes only the one that returns this document is called. */
 export async function adminDocument(): Promise<Document> {
   const drain = { isOn: () => false, turn: () => {} }
   const options = { store: {}, metrics: {}, now: Date.now, version: '0', drain } as unknown as AdminOptions

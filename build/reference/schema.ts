@@ -24,7 +24,7 @@ export interface Node {
   readonly $ref?: string
 }
 
-/** The schema with each definition in the places that refer to it, except for the one that may stand everywhere. */
+/** The schema with each definition in the places that refer to it, except for `VARIABLE`, which may stand everywhere. */
 export function unfolded(value: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(value)) return value.map((each) => unfolded(each, definitions))
   if (typeof value !== 'object' || value === null) return value
