@@ -48,7 +48,7 @@ it('loses no request while one of two gateways is down, a POST among them', asyn
 
 it('lets a client write none of the fields that the gateway and the service believe', async () => {
   const lies = {
-    ...{ 'x-forwarded-host': 'evil.example', 'x-forwarded-port': '666', 'x-forwarded-prefix': '/evil' },
+    ...{ 'x-forwarded-host': 'evil.example', 'x-forwarded-port': '66666666', 'x-forwarded-prefix': '/evil' },
     ...{ forwarded: 'for=192.0.2.66;host=evil.example', 'x-forwarded-for': '192.0.2.66', 'x-forwarded-proto': 'http' },
   }
   const headers = { ...as('emil').headers, ...lies }
@@ -56,5 +56,5 @@ it('lets a client write none of the fields that the gateway and the service beli
   const seen = JSON.parse(text) as Items
   expect(seen.url).toBe(`https://${HOST}/v1/items`)
   expect(seen.headers['x-forwarded-for']).toBe('127.0.0.9, 127.0.0.1')
-  expect(JSON.stringify(seen.headers)).not.toMatch(/evil|192\.0\.2|666/)
+  expect(JSON.stringify(seen.headers)).not.toMatch(/evil|192\.0\.2|66666666/)
 })
