@@ -11,7 +11,7 @@ export interface Shape {
   readonly category: string
   readonly limits: readonly Limit[]
   readonly isWide: boolean
-  /** Position as Lua counts. */
+  /** The position of the shape, counted from 1 as in Lua. */
   readonly position: number
 }
 

@@ -15,7 +15,7 @@ type Edit =
   | readonly [key: string, kind: 'hash', field: string, old: string | false, text: string | false]
   | readonly [key: string, kind: 'sorted', member: string, score: string | false, text: string | false]
 
-/** What is left of a text, as `textLeft` says it. */
+/** Returns what is left of a text, as `textLeft` does. */
 type LeftOf = (list: NamingList, id: string, text: string) => string | null
 
 /** Looks in steps for everything under our keys that names a user. Returns the edits that remove it. @throws StoreError */

@@ -4,7 +4,7 @@ import { call, lookedUp, transaction, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** Longer than any guard, which lasts for a day at most. */
+/** How long counts are kept, in milliseconds. A guard lasts for a day at most. */
 const KEEP_MS = 2 * 86_400_000
 
 /** What processes have counted for a guard, as a hash of instances with two numbers each. */

@@ -26,6 +26,7 @@ export function createKeys(prefix: string) {
     everybody: (category: string) => `${tag}:all:${category}`,
     /** What is remembered of a charge by a key (quota/once.ts). @param hash of the key and its owner */
     once: (hash: string) => `${tag}:once:${hash}`,
+    /** The last reply to a process about a batch. */
     instance: (id: string) => `${tag}:last:${id}`,
     /** An entry of a list whose entries expire by themselves. */
     ending: (list: EndingList, id: string) => `${tag}:${list}:${id}`,

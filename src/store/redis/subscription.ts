@@ -5,7 +5,10 @@ const AGAIN_MS = 1000
 
 /** Listens to one channel on a connection of its own, because a connection that subscribes takes no other commands. */
 export interface Subscription {
-  /** Calls the listener with each message, and with `null` after a time without a connection, in which messages may be lost. @returns stops it */
+  /**
+   * Calls the listener with each message, and with `null` after a time without a connection, in which messages may be lost.
+   * @returns a function that stops the calls
+   */
   follow(listener: (message: string | null) => void): () => void
   close(): void
 }

@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * The thread in which `checkpoints.ts` has the log copied, on a connection of its own that never waits. It must not create a file:
- * if the database was moved away, a new empty file in its place would destroy the log of the old one.
+ * The thread in which `checkpoints.ts` has the log copied, on a connection of its own that never waits. It must not create a file,
+ * because if the database was moved away, a new empty file in its place would destroy the log of the old one.
  */
 const file = pathToFileURL(workerData as string)
 file.searchParams.set('mode', 'rw')

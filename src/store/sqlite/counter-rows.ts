@@ -14,7 +14,7 @@ export function scopeOf(number: number): ScopeName {
 
 /** The stored part of a counter. */
 export interface CounterRow {
-  /** Packed. */
+  /** The windows, as `pack` writes them. */
   readonly windows: Uint8Array
   /** When the row may be forgotten, in milliseconds since the epoch. */
   readonly ends: number
@@ -69,7 +69,7 @@ export interface OwnedCounter {
   /** The user or the organisation. */
   readonly user: string
   readonly category: string
-  /** Packed. */
+  /** The windows, as `pack` writes them. */
   readonly windows: Uint8Array
 }
 

@@ -45,7 +45,7 @@ export function sqliteReplicas(file: SqliteFile, clock: () => number): ReplicaSt
     const known = silences().map(({ instance, since, until }) => ({ instance, from: since, to: until }))
     if (known.length <= MOST_SILENCES) return
     file.run('DELETE FROM silences')
-    // No process has the name of a joined silence, so nobody takes it back.
+    // No process has the name of a joined silence, so no report deletes it.
     for (const one of joinedSilences(known, MOST_SILENCES)) {
       note('instance' in one ? one.instance : `joined ${one.from}`, one.from, one.to)
     }

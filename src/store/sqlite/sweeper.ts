@@ -31,7 +31,7 @@ const OVER: readonly (readonly [table: string, key: string, over: string])[] = [
 /**
  * Deletes counters, histories and entries whose time is over, and overrides that were replaced or never put in force.
  * It deletes a few rows at a time, and goes on soon if there are more.
- * @returns stops it
+ * @returns a function that stops it
  */
 export function startSweeper(file: SqliteFile, clock: () => number): () => void {
   let timer = setTimeout(sweep, SWEEP_MS).unref()

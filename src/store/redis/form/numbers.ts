@@ -17,7 +17,7 @@ export const READ: Readonly<Record<Format, Read>> = {
     ((((bytes[at] as number) << 24) >> 16) | (bytes[at + 1] as number)) * 2 ** 32 + (read32(bytes, at + 2) >>> 0),
 }
 
-/** Bytes. */
+/** The size of a number in bytes. */
 export function sizeOf(format: Format): number {
   return Number(format.slice(1))
 }
