@@ -36,7 +36,7 @@ export function App() {
     <>
       {state === 'out' && <SignIn again={who !== null} />}
       {who !== null && (
-        // biome-ignore lint/a11y/noStaticElementInteractions: it only sees what in it has the focus
+        // biome-ignore lint/a11y/noStaticElementInteractions: it only notes which element inside has the focus
         <div
           hidden={state === 'out'}
           onFocus={({ target }) => {
@@ -107,8 +107,8 @@ function PageAt({ place: { page, rest } }: { readonly place: Place }) {
 }
 
 /**
- * A new place moves the focus to its heading, as loading a page would. A change of what is searched for does not. Back returns to where
- * the page was left.
+ * Another page or entry moves the focus to its heading, as loading a document would; a change of the fields in the address does not. Back
+ * also scrolls to where the page was left.
  */
 function useFocusAtPlace({ page, rest }: Place): void {
   const first = useRef(true)
@@ -134,7 +134,7 @@ function useFocusAfterSignIn(state: Session['state']): RefObject<HTMLElement | n
       used.current?.focus()
       if (document.activeElement === document.body) void headingOf(0)
     }
-    // While a link signs somebody in, nobody is signed in yet.
+    // While a link is tried the state is `asking`, and whether somebody was signed out stays as it was.
     if (state !== 'asking') wasOut.current = state === 'out'
   }, [state])
   return used
@@ -144,10 +144,10 @@ function headingFound(): HTMLElement | null {
   return document.querySelector<HTMLElement>('main h1')
 }
 
-/** How many frames a page may take to load: some seconds. */
+/** How many frames a page may take to load: 10 s at 60 frames a second. */
 const MOST_LOOKS = 600
 
-/** Scrolls to a height of the page and focuses its heading, once both exist and nobody has scrolled or gone on. */
+/** Focuses the heading of the page and scrolls down to `top`, as soon as both exist, unless somebody scrolls or leaves meanwhile. */
 async function headingOf(top: number): Promise<void> {
   const here = location.hash
   window.scrollTo(0, 0)

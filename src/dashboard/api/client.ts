@@ -1,6 +1,6 @@
 import type { ErrorResponse } from '../../contract/api.ts'
 
-/** The only way to the admin API. The session is a cookie that the page cannot read, and nothing is kept here. */
+/** The only way to the admin API. The session is a cookie that the page cannot read, so no credential is kept here. */
 
 /** The API responded with 400 or above. */
 export class ApiError extends Error {
@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-/** There was no response of the API: no connection, or somebody in between responded. */
+/** The API did not respond: there was no connection, no response in time, or somebody in between responded. */
 export class LostError extends Error {
   /** The status with which somebody in between responded; `null` without a response. */
   readonly status: number | null
@@ -26,7 +26,7 @@ export class LostError extends Error {
 /** The response to a change is missing, so the change may have been made. */
 export class UnknownError extends LostError {}
 
-/** Whether something may have changed without a response, so that it has to be read again. */
+/** Whether it is unknown if a change was made, so that the changed thing has to be read again. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof UnknownError || (error instanceof ApiError && error.response.error === 'outcome_unknown')
 }
@@ -47,13 +47,16 @@ export interface Options {
   /** The last response of the same path, which may still be valid. */
   readonly known?: Fetched<unknown> | undefined
   readonly signal?: AbortSignal
-  /** How long to wait for the whole response. */
+  /** How long to wait for the whole response. Default 15 s. */
   readonly patienceMs?: number
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** `again`: polls should ask now, because of a new session or a restored connection. `unauthorized`: the session is over. */
+/**
+ * `again`: polls should ask now, because of a new session, a restored connection, a change or a person who is back at the tab.
+ * `unauthorized`: the session is over.
+ */
 export const bell = new EventTarget()
 export function ring(what: 'again' | 'unauthorized'): void {
   bell.dispatchEvent(new Event(what))
@@ -94,7 +97,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
     })
     const text = await response.text()
     status = response.status
-    // Some proxies drop the field of a 304, which nobody sends who does not know our ETag.
+    // Some proxies drop the listener's field from a 304. Only the API sends a 304, since nobody else knows the ETag.
     const isSame = status === 304 && known !== undefined
     if (!isSame && !isOwn(response)) throw new Error('the response of somebody in between')
     const said: unknown = text === '' ? null : JSON.parse(text)
@@ -112,21 +115,21 @@ export async function call<T>(method: Method, path: string, options: Options = {
   }
 }
 
-/** Not that of a proxy which wants a sign-in of its own, of a maintenance page, or of another service at the address. */
+/** Whether a response is the API's, and not a proxy's sign-in, a maintenance page, or another service's at the same address. */
 function isOwn({ headers }: Response): boolean {
   return headers.get('x-tollgate-listener') === 'admin'
 }
 
 /**
- * The tag is of a version, not of bytes. But a proxy that compresses makes it weak, so that If-Match never matches it, or adds the
- * coding to it (Apache's mod_deflate: `"7-gzip"`).
+ * The version in the ETag of the API, for If-Match; `null` if there is none. A proxy that compresses makes an ETag weak, so that If-Match
+ * never matches it, or adds the coding to it (Apache's mod_deflate: `"7-gzip"`). Both are removed.
  */
 function versionOf({ headers }: Response): string | null {
   const [, version] = /^(?:W\/)?"(\d+)/.exec(headers.get('etag') ?? '') ?? []
   return version === undefined ? null : `"${version}"`
 }
 
-/** By how many milliseconds the listener's clock is ahead of ours, by its last response, to the second. */
+/** Milliseconds by which the listener's clock is ahead of the browser's, from its last response, to the second. */
 let ahead = 0
 
 function hearClock({ headers }: Response): void {

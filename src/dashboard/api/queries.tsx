@@ -11,7 +11,7 @@ export interface Seen<T> {
   readonly data: T | null
   readonly etag: string | null
   readonly tag: string | null
-  /** Why the last attempt failed; `null` if it succeeded. */
+  /** Why the last attempt failed; `null` if it succeeded, and before the first attempt. */
   readonly error: Error | null
   /** How many consecutive attempts failed. */
   readonly failures: number
@@ -19,7 +19,7 @@ export interface Seen<T> {
 
 export const NOTHING: Seen<never> = { data: null, etag: null, tag: null, error: null, failures: 0 }
 
-/** How long a response is kept for a page to which one comes back while there are no new ones. */
+/** How long a response is kept while no page uses it, so that somebody who comes back sees it at once. */
 const KEPT_MS = 30 * 60_000
 
 const queries = new QueryClient({
@@ -35,19 +35,19 @@ const queries = new QueryClient({
   },
 })
 
-// Changes that a response causes are drawn together with it.
+// Readers learn of a response in a microtask and not in a later task, so that all that it changes is drawn together.
 notifyManager.setScheduler(queueMicrotask)
 
 export function Queries({ children }: { readonly children: ReactNode }) {
   return <QueryClientProvider client={queries}>{children}</QueryClientProvider>
 }
 
-/** Resolves when reading may go on; `null` if it may now. */
+/** Resolves when reading may go on; `null` while nothing stops it. */
 let held: PromiseWithResolvers<void> | null = null
 
 /**
- * Until somebody signs in, only the session is read: other reading is given up or waits. So after the end of a session nothing is read
- * that would be refused, even before its pages are gone.
+ * Stops all reading except of the session, until `readOn` is called. Requests under way are cancelled, and new ones wait, so that nothing
+ * is read after a sign-out that would be refused, even while the pages are still shown.
  */
 export async function stopReading(): Promise<void> {
   held ??= Promise.withResolvers()
@@ -64,7 +64,7 @@ function isOfSession({ queryKey }: Query): boolean {
   return queryKey[0] !== SESSION
 }
 
-/** Reads a path. A failure is part of the result, beside the last values. @throws the reason of the signal if nobody waits */
+/** Reads a path. A failure is part of the result, beside the last values. @throws the reason of the signal if the reading is cancelled */
 export async function look<T>(path: string, signal: AbortSignal): Promise<Seen<T>> {
   try {
     if (path !== SESSION) await held?.promise
@@ -94,7 +94,7 @@ export function pauseAfter(seen: Seen<unknown> | undefined, { everyMs, restMs }:
   return backoffMs(seen.failures)
 }
 
-/** Reads a path now, in place of an attempt under way. Resolves with the response, or when it will not come soon. */
+/** Reads a path now, in place of an attempt under way. Resolves when the response has come, or when the attempt failed or was cancelled. */
 export async function readAgain(path: string): Promise<void> {
   const only = { queryKey: [path], exact: true }
   void queries.cancelQueries(only)
@@ -107,14 +107,14 @@ export function putSeen<T>(path: string, { data, etag, tag }: Fetched<T>): void 
   queries.setQueryData<Seen<T>>([path], { data, etag, tag, error: null, failures: 0 })
 }
 
-/** After a sign-out nothing is kept, and nothing comes later. */
+/** Drops all responses except the session's and cancels what is under way, for a sign-out. */
 export function forget(): void {
   queries.removeQueries({ predicate: isOfSession })
 }
 
 bell.addEventListener('again', hurry)
 
-/** Reads what is shown now. A path that failed a moment ago waits, so that the bell never causes a storm of failing attempts. */
+/** Reads at once all paths that the page uses. A path that failed a moment ago waits, so that the bell never causes a storm of failing attempts. */
 function hurry(): void {
   if (document.hidden) return
   for (const { queryKey, state } of queries.getQueryCache().findAll({ type: 'active' })) {

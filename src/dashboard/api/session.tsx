@@ -22,15 +22,15 @@ function somebody(session: SessionResponse | null): Somebody | null {
 }
 
 export interface Session {
-  /** Who is signed in, or was signed in until the session ended. */
+  /** Who is signed in, or was signed in until the session ended by itself; `null` after a sign-out and before the first sign-in. */
   readonly who: Somebody | null
-  /** `asking` before the first response. */
+  /** `asking` before the first response, and while a sign-in link or the result of the provider is tried if nobody was signed in. */
   readonly state: 'asking' | 'in' | 'out'
-  /** @throws ApiError if the token is not valid */
+  /** @throws ApiError if the token is not valid, LostError without a response */
   signIn(token: string): Promise<void>
   /** Host of the provider where people sign in; `null` for none. */
   readonly provider: string | null
-  /** Leaves the page for the provider. @throws ApiError if it signs nobody in now */
+  /** Leaves the page for the provider. @throws ApiError if the provider cannot be used at the moment, LostError without a response */
   signInByProvider(): Promise<void>
   /** Why a sign-in link or the return from the provider failed, or why the person named by the proxy has no role; else `null`. */
   readonly linkError: Error | null
@@ -46,7 +46,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const link = useSignInLink(enter)
   const now = somebody(data)
   const asking = data === null && !(error instanceof ApiError)
-  // While somebody signs in again the page stays behind the sign-in. A link must not discard it.
+  // While somebody signs in again, the page stays behind the sign-in, and a sign-in link must not discard the page.
   const entering = link.isOpening && now === null && last === null
   const state = left ? 'out' : asking || entering ? 'asking' : now === null ? 'out' : 'in'
 
@@ -123,7 +123,7 @@ export function useOperatorsPoll<T>(path: string | null, everyMs: number): Polle
 
 const QUOTA_EVERY_MS = 10_000
 
-/** The settings in force and what the file says; `null` as long as nobody knows, and for a lead. @param everyMs default 10 s */
+/** The settings in force and what the file says; `null` before the first response, and for a lead. @param everyMs default 10 s */
 export function useQuota(everyMs = QUOTA_EVERY_MS): QuotaResponse | null {
   return useOperatorsPoll<QuotaResponse>('/api/quota', everyMs).data
 }

@@ -5,16 +5,16 @@ import { type SignInAddress, signInAddress } from '../logic/sign-in-link.ts'
 export interface SignInLink {
   /** Whether a sign-in link was opened, and it is not known yet who is signed in by it. */
   readonly isOpening: boolean
-  /** Why the last link signed nobody in; `null` if it did, or if there was none. */
+  /** Why the last link signed nobody in; `null` if it succeeded, or if there was none. */
   readonly error: Error | null
-  /** Forgets the link, because the token is tried. */
+  /** Forgets the error, because somebody is signed in or tries another way. */
   readonly dismiss: () => void
 }
 
-/** Keeps the place of the page while it is at the provider. */
+/** The key in the session storage that keeps the place while the browser is at the provider. */
 const LEFT = 'tollgate.left'
 
-/** Leaves for a provider, and comes back to this place. */
+/** Leaves for a provider. The way back leads to the present place. */
 export function leaveFor(provider: string): void {
   sessionStorage.setItem(LEFT, location.hash)
   location.assign(provider)
@@ -27,8 +27,8 @@ function placeLeft(): string {
 }
 
 /**
- * Signs in with a link in the address, even if it is entered while the page is open, or with the result of a provider. It is first
- * removed from the address, so that it cannot be seen, bookmarked or sent again by a reload.
+ * Signs in with a link in the address, even if it is entered while the page is open, or with the result of a provider. The link or the
+ * result is first removed from the address, so that it cannot be seen, bookmarked or sent again by a reload.
  */
 export function useSignInLink(signIn: (by: SignInAddress) => Promise<void>): SignInLink {
   const [isOpening, setOpening] = useState(() => signInAddress(location) !== null)

@@ -1,6 +1,6 @@
 import type { ReasonCode } from '../../contract/api.ts'
 
-/** What would happen to a request and why. The API's sentences use the configuration's clock, and these the page's. */
+/** What would happen to a request and why. The API's sentences have times in the configuration's zone, and these in the page's. */
 export const reasons: Readonly<Record<ReasonCode, string>> = {
   method_not_accepted: 'The gateway accepts no request with this method.',
   target_too_long: '414: the request target has more than {max} bytes.',

@@ -1181,11 +1181,11 @@ export const en = {
 
 export type TextKey = keyof typeof en
 
-/** The rest of those keys that begin with a text. */
+/** The keys that begin with `Begin`, without this beginning. */
 export type NameIn<Key extends string, Begin extends string> = Key extends `${Begin}${infer Name}` ? Name : never
 
-/** What is wrong with a typed text. */
+/** The key of a text that says what is wrong with an input. */
 export type Problem = Extract<TextKey, `problem.${string}`>
 
-/** By the path in the API; empty for the whole. */
+/** Problems by the path of their field in the API. The path is empty for a problem of the form as a whole. */
 export type Problems = Readonly<Record<string, Problem>>

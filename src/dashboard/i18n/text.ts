@@ -3,8 +3,8 @@ import * as format from '../logic/format.ts'
 import { en, enReasons, type TextKey } from './en.ts'
 
 /**
- * The words of the page, in the one language that it has. Whoever draws may ask for them anywhere: the whole page is drawn anew when another
- * language is chosen, by `onLanguage`.
+ * The words of the page in its present language. Any component may ask for them while it draws, because the whole page is drawn anew when
+ * another language is chosen (`onLanguage`).
  */
 
 type Language = format.Language
@@ -51,13 +51,13 @@ async function chinese(): Promise<Words> {
   }
 }
 
-/** The language is kept in this browser. */
+/** Changes the language of the page and keeps the choice in this browser. */
 export function setLanguage(next: Language): void {
   localStorage.setItem(KEPT, next)
   void speak(next)
 }
 
-/** What was chosen before, or the first language of the browser that we know. */
+/** The language that was chosen before, or the first of the browser's languages that we know, or English. */
 export function firstLanguage(): Language {
   const kept = localStorage.getItem(KEPT)
   if (kept === 'en' || kept === 'zh') return kept
@@ -95,10 +95,10 @@ export const windowName = (name: string) => format.windowName(language, name)
 /** A length of time in words, `1 hour` for `1h`. */
 export const lengthWords = (name: string) => format.windowWords(language, name)
 
-/** Values of texts that are lengths of time as the configuration writes them. */
+/** The names of those values in texts that are lengths of time, such as `1h`, as the configuration writes them. */
 export const LENGTHS: readonly string[] = ['window', 'every', 'after']
 
-/** A length of time in a sentence is in its language. */
+/** The values of a sentence, with lengths of time in its language. */
 function withLengths(values: Values): Values {
   const shown = Object.entries(values).map(([name, value]) => [
     name,
@@ -108,7 +108,7 @@ function withLengths(values: Values): Values {
 }
 
 function filled(text: string, values: Values): string {
-  // A replacement by function: `$&` in a user id stays what it is. A word of another script stands apart from Chinese.
+  // Because a function replaces, `$&` in a user id stays as it is. A blank separates a Latin word from the Chinese after it.
   return text.replace(/\{(\w+)\}(?=(.)?)/gsu, (hole, name: string, next = '') => {
     const value = String(values[name] ?? hole)
     return /[a-z]$/i.test(value) && /\p{Script=Han}/u.test(next) ? `${value} ` : value

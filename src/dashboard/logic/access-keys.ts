@@ -7,11 +7,11 @@ import type { Fields } from './location.ts'
 export type KeyState = TokenResponse['state']
 export const KEY_STATES = ['valid', 'expired', 'revoked'] as const satisfies KeyState[]
 
-/** Days for which a key may not have been used. */
+/** The offered numbers of days for which a key was not used. */
 export const UNUSED_DAYS = ['7', '30', '90'] as const
 
 export interface KeyWish {
-  /** A part of the user or of the key's name, as typed. */
+  /** A part of the user or of the key's name, or the beginning of the key's id, as typed. */
   readonly query: string
   /** Empty for any. */
   readonly state: KeyState | ''
@@ -27,7 +27,7 @@ export function keyWishOf({ query = '', state, unused }: Fields): KeyWish {
   }
 }
 
-/** In their original order. @param now milliseconds since the epoch */
+/** The keys that match, in their original order. @param now milliseconds since the epoch */
 export function foundKeys(
   keys: readonly TokenResponse[],
   { query, state, unused }: KeyWish,

@@ -13,7 +13,7 @@ export interface AlertState {
   readonly raised: boolean
   /** When the receiver last accepted an event, in ISO 8601; `null` if none is known. */
   readonly delivered: string | null
-  /** Why the receiver did not accept the newest event that was sent; `null` if it did. */
+  /** Why the receiver did not accept the newest event that was sent; `null` if it did, or if none was sent. */
   readonly failing: string | null
 }
 
@@ -35,7 +35,7 @@ export function alertStates(
   })
 }
 
-/** The alerts with events that are still going on. Events are newest first, and a higher threshold before a lower one. */
+/** The alerts with events that are still going on. Events are newest first, and of two at the same moment the higher threshold is first. */
 export function raisedAlerts(
   { events }: Pick<AlertsResponse, 'events'>,
   now: number,

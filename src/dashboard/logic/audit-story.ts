@@ -8,7 +8,7 @@ import { valueAt } from './settings.ts'
 export type Entry = AuditResponse['entries'][number]
 export type Kind = Entry['what']
 
-/** In the order in which they are offered. */
+/** The kinds of entries, in the order in which the filter offers them. */
 export const KINDS = [
   'settings',
   'override',
@@ -28,16 +28,16 @@ export const KINDS = [
 /** The content of an audit entry, for a sentence in any language. */
 export interface Story {
   readonly sentence: Sentence
-  /** Who had requested what the schedule or the guard did. */
+  /** Who had made the change that the schedule or the guard handled, or that was cancelled. */
   readonly by?: string
   /** The number of the change that was undone. */
   readonly undone?: number
   /** The id of the access key that was replaced. */
   readonly old?: string
-  /** ISO 8601. */
+  /** The moment that the sentence names, such as a begin or an end, in ISO 8601. */
   readonly at?: string
   readonly counts?: Readonly<Record<string, number>>
-  /** 0 to 1. */
+  /** The share of refused requests that the guard counted, 0 to 1. */
   readonly share?: number
   /** The one changed value, if the sentence is about it. */
   readonly change?: Change
@@ -48,25 +48,25 @@ export interface Story {
   readonly why: string | null
 }
 
-/** Each has a text. */
+/** What an entry says, as the key of its text without `audit.say.`. */
 export type Sentence = NameIn<TextKey, 'audit.say.'>
 
 export type OneChange = 'raised' | 'lowered' | 'changed' | 'on' | 'off' | 'set' | 'back'
 
-/** `undefined` if the file, or the default, applies. */
+/** A changed value. `from` or `to` is `undefined` where the file, or the default, applies. */
 export interface Change extends Difference {
   /** The value without any change: the file's present value or, for an override, the default. `undefined` if unknown. */
   readonly file: unknown
 }
 
-/** A side effect of a change of the settings. */
+/** A side effect of a change of the settings or of an override. */
 export type Note =
   | { readonly kind: 'until'; readonly at: string }
   | { readonly kind: 'guarded'; readonly at: string; readonly share: number }
   | { readonly kind: 'guardEnded' }
   /** An earlier change loses its end, because its value is now permanent. */
   | { readonly kind: 'dropped'; readonly at: string }
-  /** The end of what was set already moves, with the same value. */
+  /** The value was set before the change, which only moves its end. */
   | { readonly kind: 'moved'; readonly from: string; readonly at: string }
 
 /** @param file the file's present values; `null` if unknown */
@@ -117,12 +117,12 @@ export function isUndoable(entry: Entry): boolean {
   return !(entry.why ?? '').startsWith('keeps') || entry.who !== 'guard'
 }
 
-/** Whether everything that a change set has ended by itself, as if it had not been made. @param at milliseconds since the epoch */
+/** Whether all that a change has set has ended, so that the same is left as without the change. @param at milliseconds since the epoch */
 export function isOver({ from, to }: Entry, at: number): boolean {
   return leftAt(to, at) !== leftAt(to, Number.NEGATIVE_INFINITY) && leftAt(from, at) === leftAt(to, at)
 }
 
-/** The part that has not ended. A single override has its end among its values. */
+/** The part of a value that has not ended. A single override has its end among its values. */
 function leftAt(value: unknown, at: number): string {
   const hasEnded = (until: unknown) => typeof until === 'string' && Date.parse(until) <= at
   const permanent = permanentIn(value)
@@ -130,14 +130,14 @@ function leftAt(value: unknown, at: number): string {
   return JSON.stringify([hasEnded(permanent?.expiresAt) ? null : permanent, ...layers])
 }
 
-/** What an undo restores: each value after the change, and before it. */
+/** What an undo changes: each value goes from what the change has set back to what was there before. */
 export function comesBack(entry: Entry, file: SettingsResponse | null): readonly Change[] {
   return changesIn(entry, file).map(({ from, to, ...change }) => ({ ...change, from: to, to: from }))
 }
 
 /** The differences that a change of the settings or of an override made. */
 export function changesIn(entry: Entry, file: SettingsResponse | null): readonly Change[] {
-  // There may be thousands.
+  // A file of overrides may have changed thousands of them.
   if (entry.what === 'overrides') return []
   return entry.what === 'settings' ? changesOf(entry, file) : overrideChanges(entry)
 }
@@ -167,7 +167,7 @@ function storyOfSettings(entry: Entry, file: SettingsResponse | null): Story {
   return { ...plain(`one.${kindOf(first)}`, entry.why), change: first, notes }
 }
 
-/** The values in force that a change has changed at its moment. */
+/** The differences that a change has made at its moment in the values in force. */
 function changesOf(entry: Entry, file: SettingsResponse | null, before = Date.parse(entry.at)): readonly Change[] {
   return leaves(settingsAt(entry.from, before), settingsAt(entry.to, Date.parse(entry.at)), file)
 }
@@ -242,7 +242,7 @@ function notesOf(entry: Entry): Note[] {
   ]
 }
 
-/** If two ends belong to the same value, one has replaced the other. */
+/** The ends that a change adds and removes. If one of each belongs to the same value, the end has moved. */
 function endNotes(from: unknown, to: unknown): Note[] {
   const dropped = [...endsIn(to, from)]
   const notes = endsIn(from, to).map((layer): Note => {
@@ -254,7 +254,7 @@ function endNotes(from: unknown, to: unknown): Note[] {
   return [...notes, ...dropped.map(({ until }): Note => ({ kind: 'dropped', at: until ?? '' }))]
 }
 
-/** For overrides the reason may differ. */
+/** Whether two layers have the same values, apart from the reason of an override. */
 function isSame({ value: a }: Layer, { value: b }: Layer): boolean {
   return differences({ ...a, reason: '' }, { ...b, reason: '' }).length === 0
 }
@@ -263,7 +263,7 @@ function guardNote({ until, refused }: NonNullable<Layer['guard']>): Note {
   return { kind: 'guarded', at: until, share: refused }
 }
 
-/** Guards that ran, in layers that the change has not removed as a whole by undoing them. */
+/** Guards that ran before the change and not after it, because their layers are gone or have no guard any more. */
 function guardsEnded({ from, to }: Entry): Note[] {
   const still = new Set(layersIn(to).flatMap(({ id, guard }) => (guard === undefined ? [] : [id])))
   return layersIn(from).flatMap(({ id, guard }): Note[] =>
@@ -285,7 +285,7 @@ function endsIn(here: unknown, there: unknown): readonly Layer[] {
 
 function storyOfOverride(entry: Entry): Story {
   const changes = overrideChanges(entry)
-  // The end of what is in force is among the changes.
+  // The new end is among the changes, as the value `expiresAt`.
   const notes = endNotes(entry.from, entry.to).filter(({ kind }) => kind !== 'until')
   const undone = UNDO.exec(entry.why ?? '')
   if (undone) return { ...plain('undo', undone[2] ?? null), undone: Number(undone[1]), changes, notes }
@@ -294,7 +294,7 @@ function storyOfOverride(entry: Entry): Story {
   return { ...plain(sentence, entry.why), changes, notes }
 }
 
-/** Without the reason, which belongs to the entry, and without what is off before and after. */
+/** The changes of an override, without the reason, which belongs to the entry, and without values that are off before and after. */
 function overrideChanges({ at, from: before, to: after }: Entry): readonly Change[] {
   const [from, to] = [overrideAt(before, Date.parse(at)), overrideAt(after, Date.parse(at))]
   return leaves(from, to, null).filter(
@@ -314,7 +314,7 @@ function tokensIn(value: unknown): number {
   return Array.isArray(tokens) ? tokens.length : 0
 }
 
-/** The replaced access key and its end. */
+/** The parts of the story about a replaced access key; `null` if no key was replaced. */
 function rotationIn(value: unknown): Pick<Story, 'sentence' | 'at' | 'old'> | null {
   const { replaces } = (value ?? {}) as { readonly replaces?: { readonly id?: unknown; readonly expiresAt?: unknown } }
   if (typeof replaces?.expiresAt !== 'string') return null

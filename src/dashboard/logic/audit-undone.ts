@@ -2,7 +2,7 @@
 export const UNDO = /^undo of (\d+)(?:: (.*))?$/s
 
 /**
- * The undoing change, by the number of the undone one. A change whose undo was itself undone is in force again.
+ * The number of the undoing change, by that of the undone one. A change is left out if its undo was itself undone.
  * @param entries in any order, with repetitions
  */
 export function undoneBy(

@@ -10,7 +10,7 @@ const NEARLY_ALL = 0.9
 /** The failures of one side. */
 export interface Part {
   readonly count: number
-  /** The requests that count for it: the forwarded ones, or all. */
+  /** The requests of which the failures are a part: the forwarded ones for the upstream, all for the gateway. */
   readonly whole: number
   /** 0 to 1. */
   readonly share: number
@@ -42,7 +42,7 @@ function partOf(count: number, whole: number): Part {
   return { count, whole, share: shareOf(count, whole) ?? 0 }
 }
 
-/** The values of a half-hour in the chart of failures, in the order of its series. */
+/** The values of each step in the chart of failures, in the order of its series. */
 export const VALUES = ['status0', 'status5xx', 'gateway5xx', 'forwarded', 'status4xx'] as const
 
 /** The step in which each side failed most, the earlier one if two are equal; `null` without failures. */

@@ -33,7 +33,7 @@ export function categoryUsageOf(response: Response, now: number): CategoryUsage 
 
 const tokensOf = ({ tokens }: UsageRow) => [tokens]
 
-/** The rows of one step as one. */
+/** One row for each step, with the sum of its tokens. */
 function summed(rows: readonly UsageRow[]): readonly UsageRow[] {
   return [...Map.groupBy(rows, ({ start }) => start).values()].flatMap((some) => {
     const [first] = some
@@ -67,7 +67,7 @@ function pathOf(of: string, step: Step, time: string): string {
 /** Days are compared with those a week earlier, which have the same names, and shorter steps with the previous day. */
 const SHIFT_MS = { '30m': DAY_MS, '1h': DAY_MS, '1d': 7 * DAY_MS } as const
 
-/** The same question for the time before. @param points what is drawn */
+/** The same question for the earlier time, which is compared with `points`; `null` without points. */
 export function pathBefore(path: string, points: readonly SeriesPoint[]): string | null {
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined) return null

@@ -4,7 +4,7 @@ import type { Rule } from './route-usage.ts'
 
 export type AskedPrice = NonNullable<Rule['price']>
 
-/** The lowest and the highest cost under a price. An array costs the sum of its elements. */
+/** The lowest and the highest cost under a price. An array of up to `batch` elements costs their sum. */
 export function rangeOf(price: number | AskedPrice): { readonly least: number; readonly most: number } {
   if (typeof price === 'number') return { least: price, most: price }
   const { values, min, max, missing, otherwise, batch = 1 } = price

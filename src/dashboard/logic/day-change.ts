@@ -3,7 +3,7 @@ import { pointsOf, type SeriesPoint, totalOf, type UsageRow } from './series.ts'
 
 /** What happened in 24 hours, compared with the same hours of the previous day. Pure. */
 
-/** The question to GET /api/usage for this. */
+/** The question to GET /api/usage for `figuresOf`: two days in half hours. */
 export const TWO_DAYS_PATH = '/api/usage?by=all&step=30m&from=48h&limit=1000'
 
 export const FIGURES = ['requests', 'refused', 'tokens', 'failed'] as const

@@ -4,7 +4,7 @@ import { MAX_LIMIT, multiplied } from '../../quota/multiplied.ts'
 import { moved } from './series.ts'
 import { type Draft, fieldOf, limitIn, type Place } from './settings.ts'
 
-/** Moves a limit over the distribution of users below it. */
+/** A limit as a line that can be moved over the distribution of users by their usage. */
 
 /** The end of the axis, as a share of the limit in force. */
 export const AXIS = 1.5
@@ -20,13 +20,13 @@ export interface LimitLine {
   readonly inForce: number
   /** The highest value of the field on the axis. */
   readonly max: number
-  /** The step of a key: about a hundredth of the limit. */
+  /** How far an arrow key moves the field: about a hundredth of the limit in force. */
   readonly step: number
 }
 
 const NO_DRAFT: Draft = {}
 
-/** `null` if nothing limits the place, or if its field has no limit yet. */
+/** The line of a place; `null` if nothing limits the place, if its field has no limit yet, or if the factor of the mode is 0. */
 export function limitLine(quota: SettingsInForceResponse, draft: Draft, place: Place): LimitLine | null {
   const mode = draft.mode === null ? quota.file.mode : (draft.mode ?? quota.mode)
   const known = MODES.find((each) => each === mode) ?? quota.mode

@@ -23,7 +23,7 @@ function failedOf({ status5xx, status0, gateway5xx }: Counted): number {
   return status5xx + status0 + gateway5xx
 }
 
-/** Both are read a moment apart, so the sum of the routes may be newer. */
+/** The routes and the whole are read a moment apart, so the sum of the routes may even be above the whole. */
 function withoutRoute(routes: readonly Counted[], all: Counted): FailingRoute {
   const rest = COUNTS.map((field) => [field, Math.max(0, all[field] - totalOf(routes.map((row) => row[field])))])
   return { ...all, ...Object.fromEntries(rest), route: null, p95: null }

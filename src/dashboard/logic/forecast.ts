@@ -22,7 +22,7 @@ export function forecastOf(
   return forecastOfRun(runOf(window), { ...sources, shorter: shorter.map(runOf) })
 }
 
-/** A window is full only if nothing passes beyond its limit either. */
+/** The limit of the run includes the tokens beyond a soft limit, because only then the window refuses. */
 function runOf({ limit, over = 0, used, startedAt, resetAt }: Window): Run {
   return { limit: limit + over, used, startedAt: timeOf(startedAt), endsAt: timeOf(resetAt) }
 }
@@ -35,7 +35,7 @@ function timeOf(text: string | null): number | null {
  * Tokens of a category used per millisecond in the latest half hour, or in the oldest run if that is younger.
  * @param windows of the category
  * @param recent tokens of the latest half hour; `null` if unknown
- * @returns `null` if no run is old enough
+ * @returns `null` if no run is old enough, or if `recent` is needed and unknown
  */
 export function rateOf(windows: readonly Window[], recent: number | null, at: number): number | null {
   const running = windows.flatMap(({ used, startedAt }) =>
@@ -50,7 +50,7 @@ export function rateOf(windows: readonly Window[], recent: number | null, at: nu
 /** The question to GET /api/usage for `recentTokens`: this half hour and the previous one. */
 export const RECENT_PATH = '/api/usage?by=category&step=30m&from=60m&limit=1000'
 
-/** Tokens that a category used in the latest 30 minutes, with the part of the previous half hour that is in them. */
+/** About how many tokens a category used in the latest 30 minutes: those of this half hour, and a part of the previous one's. */
 export function recentTokens({ rows }: Pick<UsageResponse, 'rows'>, category: string, at: number): number {
   const current = Math.floor(at / HALF_HOUR_MS) * HALF_HOUR_MS
   const weights = new Map([

@@ -7,7 +7,7 @@ export function formatNumber(language: Language, value: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: 2 }).format(value)
 }
 
-/** With all its digits. */
+/** A number with all its digits. */
 export function formatExact(language: Language, value: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: 20 }).format(value)
 }
@@ -19,7 +19,7 @@ export function formatShort(language: Language, value: number): string {
   return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(value)
 }
 
-/** `12.5`, `0.0`, `1,234.5`: always one decimal, so that its width does not change. */
+/** `12.5`, `0.0`, `1,234.5`: always one decimal, so that the width hardly changes. Below 0.05 it is `< 0.1`. */
 export function formatRate(language: Language, perSecond: number): string {
   const options = { minimumFractionDigits: 1, maximumFractionDigits: 1 }
   if (perSecond > 0 && perSecond < 0.05) return `< ${new Intl.NumberFormat(LOCALES[language], options).format(0.1)}`
@@ -71,7 +71,7 @@ export function formatMonth(language: Language, { from, to }: { readonly from: s
   return isCalendars ? format.format(first) : format.formatRange(first, last)
 }
 
-/** `1 Nov 2026`, and the minute too if `withTime`. In the browser's time zone. @param at milliseconds since the epoch */
+/** `1 Nov 2026`, or `1 Nov, 14:30` without the year if `withTime`. In the browser's time zone. @param at milliseconds since the epoch */
 export function formatDate(language: Language, at: number, withTime: boolean): string {
   const time = withTime ? ({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const) : {}
   const options = { day: 'numeric', month: 'short', ...(!withTime && { year: 'numeric' as const }), ...time } as const
@@ -99,7 +99,7 @@ const UNITS = [
   ['second', 1],
 ] as const
 
-/** `2 hours 5 minutes`, `5 minutes`, `12 seconds`: the two largest units, rounded up, so that it is never too early. */
+/** `2 hours 5 minutes`, `5 minutes`, `12 seconds`: the two largest units. Seconds are rounded up, and smaller units are cut off. */
 export function formatDuration(language: Language, ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000))
   const first = UNITS.findIndex(([, size]) => seconds >= size)

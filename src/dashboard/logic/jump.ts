@@ -14,7 +14,7 @@ export interface Goal {
 }
 
 export const VERBS = ['half', 'double', 'block', 'refusals'] as const
-/** `half` and `double` raise limits for a while, after a question. */
+/** `half` and `double` raise limits by half or to the double for a while, after a confirmation. */
 export type Verb = (typeof VERBS)[number]
 
 export const LOOKS = ['dark', 'light', 'en', 'zh'] as const
@@ -57,7 +57,7 @@ export interface JumpSources {
 const MOST_ROUTES = 5
 
 /**
- * What the typed text may mean: pages, users, organisations and routes. Names that begin with it come first. If no known user's name
+ * What the typed text may mean: pages, users, organisations, routes and looks. Names that begin with it come first. If no known user's name
  * begins with it, a user with exactly this id comes last, because such a user can have an override.
  */
 export function goalsOf({ verb, name: text }: Typed, sources: JumpSources): readonly Goal[] {
@@ -83,7 +83,7 @@ export function goalsOf({ verb, name: text }: Typed, sources: JumpSources): read
   ]
 }
 
-/** The actions for each owner whose name begins with the text, and for an unknown user with exactly this id. */
+/** The action for each owner whose name contains the text, or else for an unknown user with exactly this id. */
 function deedsOf(verb: Verb, text: string, { areUsersRead, ...sources }: JumpSources): readonly Goal[] {
   const { users, organisations } = namedIn(text, sources)
   const deed = (page: 'users' | 'organisations', name: string): Goal => {
@@ -96,12 +96,12 @@ function deedsOf(verb: Verb, text: string, { areUsersRead, ...sources }: JumpSou
   return [...ids.map((name) => deed('users', name)), ...organisations.map((name) => deed('organisations', name))]
 }
 
-/** The API may have been asked for a shorter text, and nobody wants to get to the wrong owner. */
+/** The owners whose names contain the text. The API may have been asked for a shorter text, and so may have returned wrong owners. */
 function namedIn(text: string, { users, organisations }: Pick<JumpSources, 'users' | 'organisations'>) {
   return { users: found(text, users), organisations: found(text, organisations) }
 }
 
-/** Entries whose text contains it, in any letter case. Those that begin with it come first. */
+/** Entries whose text contains the wanted text, in any letter case. Those that begin with it come first. */
 function found<T>(text: string, all: readonly T[], textOf: (one: T) => string = String): readonly T[] {
   const wanted = text.toLowerCase()
   const at = (one: T): number => textOf(one).toLowerCase().indexOf(wanted)

@@ -10,7 +10,7 @@ export interface Facts {
 type Line = UsersResponse['users'][number]
 
 /**
- * From the user's latest key, or else from the last credential.
+ * The facts in the user's latest key that is not revoked, or else in the user's last credential.
  * @param keys newest first
  * @param lines users that the API knows
  * @param plans of the configuration. Another plan counts as none

@@ -31,7 +31,7 @@ export function offsetOf({ cursor = '' }: Fields): number {
   return /^\d{1,6}$/.test(cursor) ? Number(cursor) : 0
 }
 
-/** The cursors of the previous and the next page: `null` at the ends, and no field for the first page. */
+/** The cursors of the previous and the next page; `null` where there is none. */
 export function pagesBeside(
   offset: number,
   total: number,

@@ -1,6 +1,6 @@
 /**
- * A place in the dashboard: a page, the owner shown there, and what is searched for: `#/users/alice`, `#/users?order=tokens&query=bo`. It
- * is in the hash, so that one file serves all pages.
+ * A place in the dashboard is a page, the owner shown there, and the fields of its query: `#/users/alice`, `#/users?order=tokens&query=bo`.
+ * It is in the hash, so that one file serves all pages.
  */
 
 /** The overview, and then groups of pages by their purpose, in the order of the navigation. */
@@ -16,7 +16,7 @@ export const PAGES: readonly Page[] = ['overview', ...Object.values(GROUPS).flat
 /** The pages of a lead, who sees one organisation. */
 export const LEADS_PAGES = ['organisations', 'refusals', 'keys'] as const satisfies Page[]
 
-/** The place of a lead who asks for another one. @param organisation of the lead, whose members are users */
+/** The place that is shown to a lead: for a page that a lead may not see, the lead's organisation. @param organisation of the lead */
 export function leadsPlace(place: Place, organisation: string): Place {
   const isMember = place.page === 'users' && place.rest !== null
   if (isMember || place.page === 'refusals' || place.page === 'keys') return place
@@ -30,7 +30,7 @@ export interface Place {
   readonly fields: Fields
 }
 
-/** What is searched for on the page, by name. A missing field has its default. */
+/** The fields of the query in the address by name, such as a search, an order or a range. A missing field has its default. */
 export type Fields = Readonly<Record<string, string>>
 
 export function placeOf(hash: string): Place {

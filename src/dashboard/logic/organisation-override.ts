@@ -31,7 +31,7 @@ export function overridable({ organisation, windows, override }: Listed, quota: 
   return { kind: 'organisation', id: organisation, windows: Object.fromEntries(rows), override: set }
 }
 
-/** Members may have different plans. The highest of their limits is raised, so that nobody gets less. */
+/** Members may have different plans. The highest of their limits counts as the default, so that raising it gives nobody less. */
 function rowOf(
   window: string,
   known: ListedWindow | undefined,

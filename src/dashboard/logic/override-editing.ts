@@ -7,10 +7,10 @@ import { bodyOf, editsSince, formOf, isSet, type Overridable, type OverrideForm,
  *
  * | Stage     | What is so                                                       | What follows                         |
  * | --------- | ---------------------------------------------------------------- | ------------------------------------ |
- * | idle      | nothing is edited; the last change, if any, is told              | edited                               |
+ * | idle      | nothing is edited; the outcome of the last change, if any, shows | edited                               |
  * | edited    | the form has edits, and what the last review found wrong in them | reviewed, overtaken, idle            |
  * | reviewed  | the change is shown as it would be sent                          | sent, edited                         |
- * | sent      | the response is awaited; an edit meanwhile closes the review     | idle, reviewed, failed and below     |
+ * | sent      | the response is awaited; an edit meanwhile closes the review     | idle, reviewed, any stage below      |
  * | unknown   | the response was lost: the change may be set or not              | idle once it is seen to be set       |
  * | overtaken | somebody else has changed what the edits were begun on           | reviewed                             |
  * | failed    | the API refused the change                                       | edited, reviewed                     |
@@ -29,9 +29,9 @@ export type Done = 'override.saved' | 'override.removed' | 'override.over'
 
 /** The version of an override that somebody has looked at. */
 export interface Seen {
-  /** `null` if another one is known to be set by now. */
+  /** `null` if the override has changed since, or may have changed. */
   readonly etag: string | null
-  /** When it ends, in ISO 8601. */
+  /** When the override ends, in ISO 8601; `null` for never, or if there is no override. */
   readonly until: string | null
 }
 
@@ -42,7 +42,7 @@ export interface Draft extends Seen {
   readonly sent?: Review
 }
 
-/** What is reviewed: the body, the form from which it was made, and the override below it. */
+/** What is reviewed: the body, the form from which it was made, and the owner with the present override. */
 export interface Review {
   readonly form: OverrideForm
   readonly body: OverrideBody
@@ -116,7 +116,7 @@ export function nextEditing(editing: Editing, event: OverrideEvent): Editing {
     case 'over':
       return { draft, stage: { at: 'idle', done: 'override.over' } }
     case 'notRemoved':
-      // The present override was not looked at, because the question was about another one.
+      // The draft keeps its etag: the question was about the override to remove, so nobody has compared the edits with the present one.
       return { draft, stage: troubleOf(event.why, event.error, event.removing) }
     case 'found':
       return found(editing, event.now)
@@ -189,7 +189,7 @@ export function isOverBy(draft: Draft | null, override: OverrideResponse | null,
   return draft !== null && override === null && hasCome(draft.until, time)
 }
 
-/** By the gateway's clock, which is known to the second. */
+/** Whether a moment has come by the gateway's clock, which is known to the second. */
 export function hasCome(at: string | null, time: number): boolean {
   return at !== null && Date.parse(at) <= time + 1000
 }

@@ -7,12 +7,12 @@ export type OverrideValue = Partial<
   Pick<OverrideResponse, 'limits' | 'factor' | 'periodDay' | 'plan' | 'within' | 'bypassGlobal' | 'shadow' | 'reason'>
 >
 
-/** One override among others in layers. */
+/** One layer of an override, with the end and the author of this layer. */
 export interface Lying extends Omit<LayerResponse, 'value'> {
   readonly value: OverrideValue
 }
 
-/** Newest first. */
+/** The layers of an override, newest first. An override without layers counts as one. */
 export function lying(override: OverrideResponse | null): readonly Lying[] {
   if (override === null) return []
   const { layers, version: _, expiresAt, ...value } = override
@@ -21,7 +21,7 @@ export function lying(override: OverrideResponse | null): readonly Lying[] {
   return [{ ...about, until: expiresAt, value }]
 }
 
-/** Whether it only sets a factor, which multiplies what is below it. */
+/** Whether a layer only sets a factor, which multiplies what is below it. */
 export function isFactor({ factor, limits = {}, periodDay, plan, bypassGlobal, shadow }: OverrideValue): boolean {
   const isAlone = periodDay === undefined && plan === undefined && bypassGlobal !== true && shadow !== true
   return factor !== undefined && isAlone && Object.keys(limits).length === 0
@@ -53,13 +53,13 @@ export function followsAt(override: OverrideResponse | null, at: number): readon
 
 /** What a change does to ends, in ISO 8601. */
 export type EndNote =
-  /** `next` is in force after it; empty if nothing is. */
+  /** `next` is in force after the end; empty if nothing is. */
   | { readonly kind: 'added'; readonly at: string; readonly next: readonly Lying[] }
-  /** The same is set already. */
+  /** The same values are set already, and only their end moves. */
   | { readonly kind: 'moved'; readonly from: string; readonly at: string; readonly next: readonly Lying[] }
   | { readonly kind: 'dropped'; readonly at: string; readonly why: string }
 
-/** What an override does to the ends of those that are set. @param body `null` removes all of them */
+/** What a new override does to the ends of those that are set. @param body `null` removes all of them */
 export function endsUnder(override: OverrideResponse | null, body: OverrideBody | null): readonly EndNote[] {
   const [top, ...others] = lying(override)
   if (body === null || body.expiresAt == null) {
@@ -76,8 +76,8 @@ export function endsUnder(override: OverrideResponse | null, body: OverrideBody 
 }
 
 /**
- * What no override sets any more after an end: the day with which months then begin, `null` if unknown and `undefined` if it stays; and
- * whether the plan is that of the credential again.
+ * What comes back when an override ends: `day` is the day with which months then begin, `null` if unknown and absent if the day stays.
+ * `isPlan` says whether the plan is the credential's again.
  */
 export function comesBackBehind(
   { periodDay: set, plan, expiresAt }: OverrideBody,
@@ -91,18 +91,18 @@ export function comesBackBehind(
   return { day: periodDay === undefined ? 1 : periodDay.from === 'override' ? null : periodDay.day, isPlan }
 }
 
-/** The same for a body of the API. */
+/** Like `isFactor`, for a body of the API. */
 export function setsFactorAlone({ factor, ...others }: OverrideBody): boolean {
   return factor != null && plain(others) === '[]'
 }
 
-/** Whether the same values are set, apart from reason and end. */
+/** Whether a body sets the same values as a layer, apart from reason and end. */
 export function isSameOverride(body: OverrideBody, value: OverrideValue): boolean {
   const { limits = {}, reason: _, ...others } = value
   return plain(body) === plain({ ...limits, ...others } as OverrideBody)
 }
 
-/** A value that is off or not set is left out, and so are empty limits. */
+/** A comparable text of what a body sets. A value that is off or not set is left out, and so are empty limits. */
 function plain({ reason: _, expiresAt: __, ...fields }: Partial<OverrideBody>): string {
   const rows = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
     if (value === null || value === undefined || value === false) return []

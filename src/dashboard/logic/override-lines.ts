@@ -17,10 +17,10 @@ export interface OverrideLine {
   readonly byPlan?: OverridableWindow['byPlan']
 }
 
-/** The fields beside the limits, which no category has as a name. */
+/** The fields beside the limits. No category has the name of such a field. */
 const FIELDS = ['factor', 'periodDay', 'plan', 'within', 'bypassGlobal', 'shadow', 'expiresAt', 'reason'] as const
 
-/** @param from in the form of the API, or what is set; `null` for no override */
+/** @param from in the form of a body, as `flatOf` makes it; `null` for no override @param to in the same form */
 export function overrideLines(
   { from, to }: { readonly from: unknown; readonly to: unknown },
   of: Overridable,
@@ -45,7 +45,7 @@ function nested(override: unknown) {
   return { limits: Object.fromEntries(fields.filter((each) => !isField(each))), others, plan: others.plan as string }
 }
 
-/** A flag that is off, or an end that is missing, is no news if it was not there before. */
+/** Whether a field differs. A flag that is off, or an end that is missing, is the same as no field. */
 function isNews({ from, to }: { readonly from: unknown; readonly to: unknown }): boolean {
   return (from ?? false) !== (to ?? false)
 }

@@ -23,7 +23,7 @@ export interface OverridableWindow {
   readonly limit: number | null
   /** When it ends, in ISO 8601; `null` if it does not run. Absent if unknown. */
   readonly resetAt?: string | null
-  /** Tokens that pass beyond it. Default none. */
+  /** Tokens that pass beyond the limit. Default none. */
   readonly over?: number | undefined
   /** The limit without an override; `null` for none. Absent if it is that of everybody or of the user's plan. */
   readonly byDefault?: number | null
@@ -31,7 +31,7 @@ export interface OverridableWindow {
   readonly byPlan?: Readonly<Record<string, number | null>>
 }
 
-/** The owner of an override: a user, or an organisation, for which only limits, reason and end can be set. */
+/** The owner of an override: a user, or an organisation, whose override sets no plan, no bypass and no shadow mode. */
 export interface Overridable {
   readonly kind: 'user' | 'organisation'
   readonly id: string
@@ -40,7 +40,7 @@ export interface Overridable {
   readonly override: OverrideResponse | null
   /** For a user, the plan in force. */
   readonly plan?: { readonly name: string | null } | undefined
-  /** The first day of months, if one is set, and who has set it. */
+  /** The first day of months, if one is set, and where it is set. */
   readonly periodDay?: UserResponse['periodDay']
 }
 
@@ -60,7 +60,7 @@ export interface OverrideForm {
   readonly bypassGlobal: boolean
   readonly shadow: boolean
   readonly reason: string
-  /** `null` until somebody chooses. `endOf` then decides. */
+  /** `null` until somebody chooses; until then `endOf` decides. */
   readonly expiry: Expiry | null
 }
 
@@ -87,7 +87,7 @@ export function endOf({ expiry, periodDay, plan }: Pick<OverrideForm, 'expiry' |
   return expiry ?? (periodDay.trim() === '' && plan === '' ? A_DAY : NEVER)
 }
 
-/** From the uppermost override. */
+/** The form with the values of the uppermost override; empty for `null`. */
 export function formOf(inForce: OverrideResponse | null): OverrideForm {
   const override = topOf(inForce)
   if (override === null)
@@ -118,7 +118,7 @@ export function formOf(inForce: OverrideResponse | null): OverrideForm {
   }
 }
 
-/** Without limits for which the file has no category or window any more. They have no field, and the API refuses them. */
+/** The form without limits for which the file has no category or window any more. They have no field, and the API refuses them. */
 export function withFields(form: OverrideForm, { windows }: Pick<Overridable, 'windows'>): OverrideForm {
   const fields = new Set(inOneList(windows).map(({ category, window }) => `${category}.${window}`))
   return { ...form, limits: Object.fromEntries(Object.entries(form.limits).filter(([path]) => fields.has(path))) }
@@ -270,7 +270,7 @@ export function forOrganisation({
   return body
 }
 
-/** In the form of the body, with administrators' fields only. */
+/** An override in the form of a body, without the fields that only the API sets. */
 export function flatOf(override: OverrideResponse | OrganisationOverrideResponse | null): unknown {
   if (override === null) return null
   const { limits, version: _, layers: __, ...others } = override
@@ -284,16 +284,16 @@ export interface UsedUp {
   readonly used: number
   readonly limit: number
   readonly resetAt?: string | null | undefined
-  /** Waiting does not help, because no request fits into the limit. */
+  /** Whether waiting does not help, because no request fits into the limit. */
   readonly forever: boolean
 }
 
 /**
- * Windows without room for the cheapest request under an override. Global windows are included if an override spares the user
- * them now and will not afterwards.
+ * Windows without room for the cheapest request under a new override. Global windows are included if the present override spares the
+ * user them and the new one does not.
  * @param body `null` for none, so that all limits are the defaults
  * @param quota for the defaults; `null` if unknown, as for a lead. The cheapest request then counts as one token
- * @param isAbove whether it lies above what is set, or replaces it
+ * @param isAbove whether the new override lies above what is set; otherwise it replaces that. Default true
  */
 export function usedUpUnder(
   body: OverrideBody | null,
@@ -332,8 +332,8 @@ export function usedUpUnder(
 }
 
 /**
- * Limits above what a lead may give, by `category.window` with the highest that may be given. For a limit with an override the default
- * is unknown here.
+ * Limits above what a lead may give, by `category.window` with the highest that may be given. If an override sets a limit,
+ * its default is unknown here, and only the organisation's limit counts.
  */
 export function aboveShare(
   { limits }: OverrideForm,

@@ -16,7 +16,7 @@ export interface Range {
   readonly to: string | null
 }
 
-/** For pages with a range of time, the range without one in the address. */
+/** The range of each page that has one, if the address names none. */
 const USUAL: Partial<Record<Page, Named | 'all'>> = {
   overview: '24h',
   errors: '24h',
@@ -28,7 +28,7 @@ const USUAL: Partial<Record<Page, Named | 'all'>> = {
   audit: 'all',
 }
 
-/** `null` for a page without a range of time. Lists of users and organisations have their own choice. */
+/** The range if the address names none; `null` for a page without a range of time. Lists of users and organisations have their own choice. */
 export function usualRange({ page, rest }: Place): Named | 'all' | null {
   const isList = (page === 'users' || page === 'organisations') && rest === null
   return isList ? null : (USUAL[page] ?? null)
@@ -63,8 +63,8 @@ export function isDay(text: string): boolean {
 }
 
 /**
- * The parameters of GET /api/usage for a range. Half hours that begin in it are read, for a week as many as are kept. For owners days are
- * read, which are kept longer and are exact. Runs count where they begin, so that a short range gets half an hour more.
+ * The parameters of GET /api/usage for a range. A `series` has the half hours that begin in it, which are kept for a week. `days` and `runs`
+ * read a week as whole days, which are kept longer. A run counts where it begins, so a range of up to a day gets half an hour more.
  */
 export function timeQuery({ name, from, to }: Range, of: 'series' | 'days' | 'runs' = 'series'): string {
   const isWritten = name === null || name === '30d' || (name === '7d' && of !== 'series')
@@ -89,14 +89,14 @@ export function endsOf({ name, from, to }: Range, now: number): { readonly from:
   return { from: begin, to: to === null ? now : momentOf(to) }
 }
 
-/** A day begins at midnight. */
+/** In milliseconds since the epoch. A day begins at midnight by the browser's clock. */
 export function momentOf(text: string): number {
   return Date.parse(isDay(text) ? `${text}T00:00` : text)
 }
 
 export type Step = '30m' | '1h' | '1d'
 
-/** The step of a chart, so that its bars are not too thin, and that it is kept this far back. */
+/** The step of a chart: so long that the bars are not too thin, and that the steps are kept as far back as the range begins. */
 export function stepOf(range: Range, now: number): Step {
   const { from, to } = endsOf(range, now)
   const isLong = to - from > 8 * DAY_MS || from < now - KEPT_MS - HOUR_MS
@@ -117,7 +117,10 @@ export function monthOf(now: Date, before: number, day = 1): { readonly from: st
   return { from: text(begun), to: text(begun + 1) }
 }
 
-/** By the clock of the browser, as fields of a form have it: `2026-11-28T14:30:00.000Z`, whatever its zone. @param at milliseconds since the epoch */
+/**
+ * A moment by the browser's clock, for fields of a form: `2026-11-28T14:30:00.000Z`. It ends in `Z` in every zone.
+ * @param at milliseconds since the epoch
+ */
 export function localIso(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString()
 }

@@ -58,7 +58,7 @@ function hasGap(looks: readonly NowResponse[]): boolean {
   return looks.some(({ at }, i) => i > 0 && Date.parse(at) - Date.parse(looks[i - 1]?.at ?? at) > LONGEST_GAP_MS)
 }
 
-/** The rates up to a look; `undefined` if there was no look for a while before it. */
+/** The latest rates; `undefined` if there are none, or if they are more than 20 s older than `now`. */
 export function latestRates(history: readonly Rates[], now: Pick<NowResponse, 'at'>): Rates | undefined {
   const last = history.at(-1)
   return last !== undefined && Date.parse(now.at) - last.at <= LONGEST_GAP_MS ? last : undefined

@@ -2,7 +2,7 @@ import type { Scope } from '../../contract/api.ts'
 import { t } from '../i18n/text.ts'
 import type { ChartSeries } from './series.ts'
 
-/** The word of each scope, by its key. */
+/** The key of the text that names each scope. */
 export const SCOPE_WORDS = {
   Personal: 'word.personal',
   Organisation: 'word.organisation',

@@ -100,7 +100,7 @@ export function totalOf(values: readonly number[]): number {
 export interface Tick {
   /** The index of the point in the list. */
   readonly index: number
-  /** Whether the label is a day or a time of day. */
+  /** Whether the label is a day, and not a time of day. */
   readonly isDay: boolean
 }
 

@@ -19,7 +19,7 @@ export function isOnTop(layers: readonly LayerResponse[], { id, state, value }: 
   return state === 'in_force' && !leavesOf(value).some(([path]) => places.some(([place]) => touch(path, place)))
 }
 
-/** What a change does to the layers of others. */
+/** What a change does to the layers that are set already. */
 export type SettingsNote =
   | { readonly kind: 'dropped'; readonly at: string; readonly why: string }
   | { readonly kind: 'guardEnded'; readonly at: string }

@@ -21,7 +21,7 @@ export function namesOf(path: string): string[] {
     : names
 }
 
-/** `plans`, the plan, the scope, the category and the window. */
+/** How many names the path of a plan's limit has: `plans`, the plan, the scope, the category and the window. */
 const PLAN_NAMES = 5
 
 /** The value at a path; `null` if there is none. */
@@ -31,7 +31,7 @@ export function valueAt(settings: SettingsResponse, path: string): Value {
   return isValue ? found : null
 }
 
-/** An edit that changes nothing is removed. */
+/** The draft with an edit of a value. An edit that changes nothing is removed. */
 export function withEdit(draft: Draft, quota: SettingsInForceResponse, path: string, edit: Edit): Draft {
   const { [path]: _, ...others } = draft
   const now = valueAt(quota, path)
@@ -44,7 +44,7 @@ function isSame(edit: Exclude<Edit, null>, now: Value): boolean {
   return (meant === null ? String(edit).trim() : limitText(meant)) === String(shownIn(now))
 }
 
-/** In the form of its field. */
+/** A value as its field shows it. */
 export function shownIn(value: Value): string | boolean {
   if (isSoft(value)) return limitText(value)
   return typeof value === 'boolean' ? value : String(value ?? '')
@@ -60,7 +60,7 @@ export function editsSince(draft: Draft, applied: Draft): Draft {
   return Object.fromEntries(Object.entries(draft).filter(([path, edit]) => applied[path] !== edit))
 }
 
-/** The edits that are not in force yet, whoever has set the others. */
+/** The edits that are not in force yet. The values of the others may have been set by anybody. */
 export function stillEdits(draft: Draft, quota: SettingsInForceResponse): Draft {
   const still = Object.entries(draft).filter(([path, edit]) => path in withEdit({}, quota, path, edit))
   return still.length === Object.keys(draft).length ? draft : Object.fromEntries(still)
@@ -115,7 +115,7 @@ export function limitIn(quota: SettingsInForceResponse, draft: Draft, path: stri
   return value === NO_LIMIT ? null : isSoft(value) ? value.limit : value
 }
 
-/** The text of a field whose limit is moved. The tokens beyond it stay. */
+/** The text of a field whose limit is moved. The tokens beyond it stay, unless the limit is 0. */
 export function movedTo(quota: SettingsInForceResponse, draft: Draft, path: string, limit: number): string {
   const value = fieldIn(quota, draft, path)
   return limitText(isSoft(value) && limit > 0 ? { ...value, limit } : limit)

@@ -16,7 +16,7 @@ const LEAST_FORWARDED = 20
 /** A global window without room. */
 export type FullWindow = StatusResponse['full'][number]
 
-/** Whether nobody was refused in the last minutes. Somebody who sends nothing may still have no room. */
+/** Whether the store answers, no global window is full and nobody was refused lately. Somebody who sends nothing may still have no room. */
 export function hasNoRefusals({ full, users, organisations, global, store }: StatusResponse): boolean {
   return full.length === 0 && users + organisations + global === 0 && store.answers
 }

@@ -16,7 +16,7 @@ export interface Sortable<Row> {
   readonly sort?: ((row: Row) => SortValue) | 'server'
   /** Numbers begin with the greatest, texts with the first one. Default false. */
   readonly isNumber?: boolean
-  /** Whether a column that shows more than a number also begins with the greatest. Default false. */
+  /** Whether the column begins with the greatest, which one that shows more than a number may do too. Default as `isNumber`. */
   readonly isRanked?: boolean
 }
 

@@ -14,7 +14,7 @@ export function Alone({ children }: { readonly children: ReactNode }) {
   )
 }
 
-/** The heading of such a page, with Tollgate's logo. */
+/** The heading of a page for people who are not signed in, with Tollgate's logo. */
 export function AloneTitle({ title }: { readonly title: string }) {
   return (
     <h1>

@@ -12,7 +12,7 @@ import { Alone, AloneTitle } from './alone.tsx'
 /** The page of an access key's link. The text after `#` in the address opens it. */
 export const HANDOVER_PATH = '/handover'
 
-/** For people without a sign-in, who get an access key once. A chat program that previews the link presses no button. */
+/** Shows an access key once, without a sign-in. Only a button fetches the key, because a chat program may open the link for a preview. */
 export function HandoverPage() {
   const [shown, setShown] = useState<HandedOverResponse | null>(null)
   const { error, busy, submit } = useForm({

@@ -9,7 +9,7 @@ let carried = rangeFields(placeOf(location.hash).fields)
 const entries = new Map<number, { readonly hash: string; readonly top: number }>()
 let entry = numberOf(history.state) ?? 0
 
-/** The number of an entry that was visited before. */
+/** The number that the state of a history entry holds; `undefined` for an entry that was never visited. */
 function numberOf(state: unknown): number | undefined {
   return typeof state === 'number' ? state : undefined
 }
@@ -19,7 +19,7 @@ export function leftAt(): number | undefined {
   return entries.get(entry)?.top
 }
 
-/** Goes back to a place if it is the previous one, to where it was scrolled. @returns whether it does */
+/** Goes back, to where the page was scrolled, if the previous place is the wanted one. @returns whether it goes back */
 export function goBackTo(hash: string): boolean {
   if (entries.get(entry - 1)?.hash !== hash) return false
   history.back()
@@ -50,7 +50,7 @@ window.addEventListener('hashchange', () => {
 
 history.replaceState(entry, '')
 
-/** The place keeps the state of its history entry. */
+/** Replaces the address. The history entry keeps its state. */
 function replaceAddress(hash: string): void {
   history.replaceState(history.state, '', hash)
 }
@@ -67,19 +67,19 @@ function follow(watcher: () => void): () => void {
 
 type Changes = Readonly<Record<string, string | null>>
 
-/** What is searched for on this page. It is in the address, so it survives a reload and Back, and a sent link contains it. */
+/** The fields of the address: searches, order, range and the like. They survive a reload and Back, and a sent link contains them. */
 export function useFields(): Fields {
   return usePlace().fields
 }
 
-/** Looks for something else, from the first page of what is found on. */
+/** Changes a search, and shows the first page of its results. */
 export function lookFor(changes: Changes): void {
   changeFields({ ...changes, cursor: null, before: null })
 }
 
 /**
- * Changes some fields of the address; `null` takes one away. A change replaces the place in the history of the browser, so that Back leaves
- * the page; `isStep` makes it a place of its own.
+ * Changes some fields of the address; `null` removes a field. A change replaces the place in the history of the browser, so that Back leaves
+ * the page. With `isStep` it gets a place of its own, and Back returns to the place before.
  */
 export function changeFields(changes: Changes, isStep = false): void {
   const { page, rest, fields } = placeOf(location.hash)

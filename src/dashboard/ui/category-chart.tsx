@@ -9,17 +9,17 @@ import { useComparing, useRange } from './range.tsx'
 import { SeriesChart } from './series-chart.tsx'
 
 const EVERY_MS = 30_000
-/** A range that is over does not change. */
+/** Earlier usage is read seldom, because it hardly changes. */
 const BEFORE_EVERY_MS = 600_000
 
 interface CategoryChartProps {
   readonly title: string
   readonly of: Whose
-  /** In pixels. Default that of all charts. */
+  /** In pixels. Default the height of `SeriesChart`. */
   readonly height?: number
 }
 
-/** The tokens in the range of the page by category, and the sum of the time before beside them if that is chosen. */
+/** The tokens in the range of the page by category. If comparing is chosen, a line has the sums of the earlier time. */
 export function CategoryChart({ title, of, height }: CategoryChartProps) {
   const path = categoryPath(of, useRange(), serverNow())
   const poll = usePoll<UsageResponse>(path, EVERY_MS)
@@ -80,12 +80,12 @@ function Drawn({ title, path, response, height }: DrawnProps) {
   )
 }
 
-/** One number for each step. */
+/** The sum of all categories for each step. */
 function totalsOf(response: UsageResponse): readonly number[] {
   return categoryUsageOf(response, Number.POSITIVE_INFINITY).points.map(({ values }) => totalOf(values))
 }
 
-/** Days are not runs of a window. */
+/** Whether the steps are runs of a window, which days are not. */
 function isOfWindow({ window, step }: UsageResponse): boolean {
   return window !== null && step !== '1d'
 }

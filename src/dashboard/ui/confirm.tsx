@@ -46,7 +46,7 @@ export function Confirm({
       onClose()
     },
   })
-  // A modal returns the focus when it is asked to close, but this one is already gone then.
+  // A modal returns the focus when `opened` becomes false, but this one is removed instead.
   useFocusBack(() => document.activeElement)
 
   // Somebody who closed the dialog while the request is under way would never learn its outcome.
@@ -91,11 +91,11 @@ export function Confirm({
 }
 
 interface AskProps extends Omit<ConfirmProps, 'onClose'> {
-  /** The button that opens the question, and a longer name for it if needed. */
+  /** The text of the button that opens the question; `label` is a longer name for the button if needed. */
   readonly button: string
   readonly label?: string
   readonly disabled?: boolean
-  /** The outcome, shown while nothing is asked. */
+  /** The outcome, shown in place of the question. Default nothing. */
   readonly outcome?: ReactNode
 }
 

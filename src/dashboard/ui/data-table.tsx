@@ -44,10 +44,10 @@ interface DataTableProps<Row> {
   /** Columns that are `false` are left out. */
   readonly columns: readonly (Column<Row> | false)[]
   readonly rows: readonly Row[]
-  /** The text if there is no row. Default none. */
+  /** The text in place of a table without rows. Default an empty table. */
   readonly none?: string
   readonly keyOf: (row: Row) => string
-  /** So many rows are shown, the first of their order. Default all. */
+  /** How many rows are shown, from the first one. Default all. */
   readonly most?: number
   /** The order without one in the address: a column, or `null` for the original order. Default `null`. */
   readonly usual?: string | null

@@ -5,9 +5,9 @@ import './dropdown.css'
 interface DropdownProps {
   /** The text of the button. */
   readonly label: ReactNode
-  /** What a name as label refers to. Default nothing. */
+  /** The meaning of the button, for a label that is only a name. Default none. */
   readonly title?: string
-  /** Whether something in it is chosen. Default false. */
+  /** Whether something in the panel is chosen. Default false. */
   readonly isOn?: boolean
   readonly children: ReactNode
 }

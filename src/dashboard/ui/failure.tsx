@@ -5,7 +5,7 @@ import type { TextKey } from '../i18n/en.ts'
 import { t } from '../i18n/text.ts'
 import { Note } from './small.tsx'
 
-/** Codes of the API for which the page has its own text, which would otherwise seem to be unused. */
+/** The codes of the API for which the page has a text of its own. They are written here so that their texts do not seem unused. */
 const CODES = [
   ...(['unauthorized', 'too_many_attempts', 'no_admin_token', 'forbidden', 'sign_in_failed', 'no_role'] as const),
   ...(['provider_unavailable', 'version_conflict', 'conflict', 'changed_since', 'not_found'] as const),
@@ -13,7 +13,7 @@ const CODES = [
 ] as const
 const OWN_TEXTS = new Map<string, TextKey>(CODES.map((code) => [code, `error.${code}`]))
 
-/** In the language of the page if the code is known; else the API's own sentence. */
+/** The text of an error: in the language of the page if the code is known; else the API's own sentence. */
 export function messageOf(error: Error): string {
   if (error instanceof LostError) return messageOfLost(error)
   if (!(error instanceof ApiError)) return error.message
@@ -36,7 +36,7 @@ export function fieldProblems(error: Error | null): Readonly<Record<string, stri
   return Object.fromEntries(problems.map(({ path, msg }) => [path, msg]))
 }
 
-/** Why something was not done; nothing if it was. */
+/** Why an action failed; nothing without an error. */
 export function Failed({ error, children }: { readonly error: Error | null; readonly children?: ReactNode }) {
   return (
     error && (

@@ -6,7 +6,7 @@ import { type RefObject, useEffect, useRef } from 'react'
  * @param openerOf called once, before the focus is taken
  */
 export function useFocusBack(openerOf: () => Element | null | undefined): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what opened it stays what opened it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the opener does not change
   useEffect(() => {
     const opener = openerOf()
     const places = [opener, opener?.closest('.rows'), headingAround(opener)]

@@ -35,19 +35,19 @@ export function Choice<T extends string>({ values, nameOf = String, none, value,
   return <NativeSelect data={data} {...bound(value, (text) => onChoose(text as T | ''))} {...props} />
 }
 
-/** What is wrong, in words, by the field of the API. */
+/** What is wrong with fields, in words, by their paths in the API. */
 export type FieldProblems = Readonly<Record<string, string>>
 
 interface FormOptions {
-  /** What is wrong before anything is sent; `false` for fields without a problem. Default nothing. */
+  /** Finds what is wrong before anything is sent; `false` for fields without a problem. Default nothing. */
   readonly check?: () => Readonly<Record<string, string | false>>
-  /** @throws Error if it was not done, or if that is unknown */
+  /** Sends the form. @throws Error if the action was not done, or if that is unknown */
   readonly send: () => Promise<void> | void
   /** Called on a failure. Default nothing. */
   readonly onError?: (error: Error) => unknown
 }
 
-/** Sends a form, with its problems, whether it is on its way, and why it failed. */
+/** The state of a form that can be sent: its problems, whether it is being sent, and why that failed. */
 export function useForm({ check = () => ({}), send, onError }: FormOptions) {
   const [problems, setProblems] = useState<FieldProblems>({})
   const [error, setError] = useState<Error | null>(null)
@@ -75,7 +75,7 @@ export function useForm({ check = () => ({}), send, onError }: FormOptions) {
 
   return {
     ...{ problems, error, busy, submit },
-    /** Forgets the result. */
+    /** Forgets the problems and the error. */
     clear(): void {
       setProblems({})
       setError(null)
@@ -93,7 +93,7 @@ export function useForm({ check = () => ({}), send, onError }: FormOptions) {
  */
 export function useFocusWrong(...findings: readonly unknown[]) {
   const form = useRef<HTMLFormElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is found moves the focus, nothing else
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only new findings move the focus
   useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), findings)
   return form
 }

@@ -12,9 +12,9 @@ import './jump.css'
 import { Name, Plain } from './small.tsx'
 import { useTyped } from './typed.ts'
 
-/** How many users, and how many organisations. */
+/** How many users are offered at most, and how many organisations. */
 const MOST = 5
-/** The most age of what is shown. */
+/** How often the results are read again while they are shown. */
 const EVERY_MS = 30_000
 const LIST = 'jump-list'
 

@@ -2,15 +2,16 @@ import { createContext, type ReactNode, useContext, useState, useSyncExternalSto
 
 const Context = createContext<Kept | null>(null)
 
-/** Keeps edits while one looks at other pages, until the page is reloaded. */
+/** Keeps the values of `useKept` while somebody looks at other pages, until the browser reloads the dashboard. */
 export function Keeping({ children }: { readonly children: ReactNode }) {
   const [kept] = useState(createKept)
   return <Context value={kept}>{children}</Context>
 }
 
 /**
- * Like `useState`, but the value is still there when one comes back to the page, with changes by requests that ended
+ * Like `useState`, but the value is still there when somebody comes back to the page, with changes by requests that ended
  * meanwhile.
+ * @param name of the value, unique in the dashboard
  * @param initial the same at each call
  */
 export function useKept<T>(name: string, initial: T): [T, (change: (now: T) => T) => void] {

@@ -5,7 +5,7 @@ import { useKept } from './kept-state.tsx'
 
 /** The results of `/api/now` since the page was loaded. */
 export interface Looks {
-  /** Oldest first, the latest 90. None while the store is out. */
+  /** The latest 90 results, oldest first. Those while the store is out are left out. */
   readonly looks: readonly NowResponse[]
   /** Replicas that are gone, latest first, at most 10. */
   readonly left: readonly Left[]
@@ -15,7 +15,7 @@ const LEFT_KEPT = 10
 
 const NONE: Looks = { looks: [], left: [] }
 
-/** Notes this result, and keeps it while one looks at other pages. @param now `null` until there is one */
+/** Adds a result, and returns all that are kept, even from earlier visits of the page. @param now `null` until there is a result */
 export function useLooks(now: NowResponse | null): Looks {
   const [seen, change] = useKept('looks', NONE)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new look changes what was seen

@@ -9,7 +9,7 @@ const EVERY_MS = 10_000
 
 type Listener = (now: number) => void
 
-/** One timer for everything shown, because a table may have hundreds of moments. */
+/** All moments share one timer, because a table may have hundreds of them. */
 const listeners = new Set<Listener>()
 let timer: ReturnType<typeof setInterval> | undefined
 
@@ -27,7 +27,7 @@ function listen(listener: Listener): () => void {
   }
 }
 
-/** The gateway's clock, updated every few seconds, in milliseconds since the epoch. */
+/** The time by the gateway's clock, updated every 10 s, in milliseconds since the epoch. */
 function useServerNow(): number {
   const [now, setNow] = useState(serverNow)
   useEffect(() => listen(setNow), [])
@@ -37,7 +37,7 @@ function useServerNow(): number {
 interface MomentProps {
   /** In ISO 8601. */
   readonly at: string
-  /** Whether it certainly has happened, even if another clock has it ahead. Default false. */
+  /** Whether the moment is certainly past, even if the clocks differ so that it seems to be ahead. Default false. */
   readonly isPast?: boolean
 }
 
@@ -63,7 +63,7 @@ export function Ago({ at }: { readonly at: string }) {
   )
 }
 
-/** A future moment as a time of day only, for what ends soon. @param at in ISO 8601, shown in whole seconds as in the 429 */
+/** A future moment, as a time of day only if it is less than a day away. @param at in ISO 8601, shown in whole seconds as in the 429 */
 export function Until({ at: exact }: { readonly at: string }) {
   const now = useServerNow()
   const at = wholeSecond(exact)

@@ -12,7 +12,7 @@ export function isStoreOut(error: Error | null): boolean {
   return error instanceof ApiError && error.response.error === 'store_unavailable'
 }
 
-/** What the gateway enforces by itself, requested while the store is out. */
+/** What the gateway enforces without the store, requested only while the store is out. */
 export function useInForce(out: boolean): Polled<InForceResponse> {
   return useOperatorsPoll<InForceResponse>(out ? '/api/in-force' : null, EVERY_MS)
 }

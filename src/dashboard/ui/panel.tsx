@@ -7,7 +7,7 @@ import { focusNear, useFocusBack } from './focus-back.ts'
 import { isStoreOut } from './outage.tsx'
 import { Plain } from './small.tsx'
 
-/** The heading of a page, which takes the focus when one comes to the page. */
+/** The heading of a page, which takes the focus when somebody comes to the page. */
 export function PageTitle({ children }: { readonly children: ReactNode }) {
   return <h1 tabIndex={-1}>{children}</h1>
 }
@@ -43,7 +43,7 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ReactNode
 }
 
-/** The result of a poll, or that it is on its way, or why it is missing. */
+/** Shows the result of a poll, a placeholder until it comes, or why it is missing or outdated. */
 export function Loaded<T>({ poll, hasBanner = false, children }: LoadedProps<T>) {
   const isOut = hasBanner && isStoreOut(poll.error)
   return (
@@ -70,7 +70,7 @@ interface TurningProps {
   readonly onBefore?: (() => void) | null
   /** `null` on the last page. */
   readonly onNext: (() => void) | null
-  /** Pages of a list, or of past events, latest first. */
+  /** Whether the pages are those of a list, or of past events with the latest first. Default `list`. */
   readonly of?: 'list' | 'past'
 }
 
@@ -90,7 +90,7 @@ export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }
     if (isGone) pressed.current = null
   })
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only sees what in it has the focus
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only notes which button has the focus
     <div
       ref={buttons}
       className="actions"

@@ -31,7 +31,7 @@ export function useComparing(): boolean {
   return usePlace().fields.compare === 'true'
 }
 
-/** Chooses a range by its moments. Back returns to the range before. */
+/** Returns a function that chooses a range by its moments. Back returns to the range before. */
 export function useZoom(): (from: Date, to: Date) => void {
   return (from, to) => changeFields({ ...NOWHERE, from: from.toISOString(), to: to.toISOString(), range: null }, true)
 }

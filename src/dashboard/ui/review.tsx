@@ -4,7 +4,7 @@ import { useFocusBack } from './focus-back.ts'
 import { Plain } from './small.tsx'
 
 interface ReviewProps {
-  /** What the figures were counted from. */
+  /** A sentence that says from what the figures were counted. Default none. */
   readonly text?: string
   /** Goes back to the form. */
   readonly onBack: () => void

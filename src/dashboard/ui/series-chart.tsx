@@ -16,13 +16,13 @@ interface SeriesChartProps {
   readonly series: readonly ChartSeries[]
   /** Oldest first, all of the same length. Each has a value for each series. */
   readonly points: readonly SeriesPoint[]
-  /** The sums of another time, point by point, and its name. */
+  /** The sums of an earlier time, one for each point, and a name for them. Default none. */
   readonly before?: { readonly label: string; readonly values: readonly number[] } | null
   /** In pixels. Default 160. */
   readonly height?: number
   /** Index of the chosen point, which is marked; -1 (default) for none. */
   readonly marked?: number
-  /** What a click or Enter on a point does, and its name. */
+  /** What a click, Enter or the space bar does with a point, and the name of that action. Default none. */
   readonly opening?: { readonly label: string; readonly open: (point: SeriesPoint) => void }
 }
 
@@ -55,7 +55,7 @@ export function SeriesChart({
   const x = xOf(points, width)
   const drag = useDrag({ points, onMove: setHovered, onChoose: open })
 
-  // Where the bars are wider than the window, the one that the keyboard is at is brought into it; at first the latest.
+  // If the chart is wider than its frame, it scrolls to the bar that the keyboard has chosen, at first to the latest.
   // biome-ignore lint/correctness/useExhaustiveDependencies: hovering must not scroll
   useEffect(() => {
     const frame = cursor.current?.closest('.chart-scroll')
@@ -166,11 +166,11 @@ function Readout({ series, point, before, at, isLatest }: ReadoutProps) {
 interface DragOptions {
   readonly points: readonly SeriesPoint[]
   readonly onMove: (index: number | null) => void
-  /** Called after a click. */
+  /** Called after a click on a point. */
   readonly onChoose: (index: number) => void
 }
 
-/** Whether the pointer is dragged over steps, and from which one on. A finger scrolls instead. */
+/** Choosing a range by dragging the mouse: `from` is the step where it began, `null` while nothing is dragged. A finger scrolls instead. */
 function useDrag({ points, onMove, onChoose }: DragOptions) {
   const zoom = useZoom()
   const [from, setFrom] = useState<number | null>(null)
@@ -198,7 +198,7 @@ function useDrag({ points, onMove, onChoose }: DragOptions) {
   }
 }
 
-/** The sums of everything shown. */
+/** The sum of each series over all steps, in words. */
 function Sums({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>) {
   const sums = sumsOf(points)
   const [first, last] = [points[0], points.at(-1)]

@@ -6,13 +6,13 @@ import { type CSSProperties, memo } from 'react'
 import { language, short } from '../i18n/text.ts'
 import { type ChartSeries, type ChartTone, type SeriesPoint, ticksOf } from '../logic/series.ts'
 
-/** What is drawn of a chart over time: it stays as it is while one moves over it, in one language. */
+/** The drawn parts of a chart over time. They are not drawn anew while the pointer moves over the chart. */
 
 export const MARGIN = { top: 10, right: 4, bottom: 26 } as const
-/** The width of the numbers, which stay in place while the bars scroll. */
+/** The width in pixels of the numbers, which stay in place while the bars scroll. */
 const NUMBERS_WIDTH = 44
 /**
- * The width of a label on the time axis. The label is to the right of its moment, because a centred one would cover the time before it.
+ * The width of a label on the time axis, in pixels. The label is to the right of its moment, because a centred one would cover the time before it.
  * A day without room for its weekday has only its number.
  */
 const NAME_WIDTH = { day: { en: 45, zh: 58 }, number: { en: 21, zh: 33 }, time: 40 } as const
@@ -20,7 +20,7 @@ const NAME_WIDTH = { day: { en: 45, zh: 58 }, number: { en: 21, zh: 33 }, time: 
 interface DrawingProps {
   readonly series: readonly ChartSeries[]
   readonly points: readonly SeriesPoint[]
-  /** The sums of another time, point by point, as a line over the bars. */
+  /** The sums of an earlier time, one for each point, as a line over the bars; `null` for none. */
   readonly before: readonly number[] | null
   readonly height: number
 }

@@ -8,7 +8,7 @@ import { visible } from '../logic/visible.ts'
 export type Tone = 'good' | 'warn' | 'bad' | 'info'
 const COLOURS = { good: 'green', warn: 'yellow', bad: 'red', info: 'blue' } as const
 
-/** A note with a colour on which its meaning does not depend. `live` notes are read aloud when they appear. */
+/** A coloured note, which says everything in words too. `live` notes are read aloud when they appear. */
 export function Note({
   tone,
   title,
@@ -20,7 +20,7 @@ export function Note({
   readonly live?: boolean
   readonly children?: ReactNode
 }) {
-  // Without a role Mantine makes it an alert, which screen readers read aloud at once.
+  // Without a role Mantine makes the note an alert, which screen readers read aloud at once.
   const role = live ? (tone === 'bad' ? 'alert' : 'status') : 'note'
   return (
     <Alert color={COLOURS[tone]} title={title} role={role} className="note">
@@ -128,9 +128,9 @@ interface BarProps {
   readonly used: number
   readonly limit: number
   readonly label: string
-  /** Whether nothing is refused, even if it is full. */
+  /** Whether shadow mode is on, so that nothing is refused even if the window is full. */
   readonly shadow: boolean
-  /** Whether no request fits any more, even if something is left. Default whether everything is used. */
+  /** Whether no request fits any more, even if some tokens are left. Default false; a window without tokens left always counts as full. */
   readonly isFull?: boolean
 }
 
@@ -139,7 +139,7 @@ export function Bar({ used, limit, label, shadow, isFull = false }: BarProps) {
   const part = limit > 0 ? used / limit : 1
   const words = { used: number(used), limit: number(limit), share: share(part) }
   return (
-    // biome-ignore lint/a11y/useSemanticElements: browsers do not let a <meter> be drawn alike
+    // biome-ignore lint/a11y/useSemanticElements: a <meter> cannot be drawn alike in all browsers
     <div
       className={`bar ${fullness(isFull ? Math.max(1, part) : part, shadow)}`}
       role="meter"
@@ -154,7 +154,7 @@ export function Bar({ used, limit, label, shadow, isFull = false }: BarProps) {
   )
 }
 
-/** @param part 0 to 1, or more @param shadow whether nothing is refused, even if it is full */
+/** The colour of a window: `bad` only if it is full and refuses. @param part used, 0 to 1 or more @param shadow whether nothing is refused */
 export function fullness(part: number, shadow: boolean): 'good' | 'warn' | 'bad' {
   return part < 0.8 ? 'good' : part < 1 || shadow ? 'warn' : 'bad'
 }

@@ -10,7 +10,7 @@ interface SparklineProps {
 const STEP = 4
 const HEIGHT = 20
 
-/** A bar for each value. The greatest is as high as the line of text, and 0 has no bar. */
+/** A bar for each value. The greatest has the height of the drawing, and 0 has no bar. */
 export function Sparkline({ values, label }: SparklineProps) {
   const greatest = Math.max(1, ...values)
   const width = values.length * STEP

@@ -11,9 +11,9 @@ import { Meanwhile } from './outage.tsx'
 import { Plain, type Tone } from './small.tsx'
 
 const EVERY_MS = 5000
-/** For an unused tab. */
+/** How often an unused tab reads the status. */
 const REST_MS = 10_000
-/** So much that somebody wanted to be in force and is not is named. The audit has the others. */
+/** How many changes are named that were planned and not made, or were taken back. The audit has the others. */
 const MOST_UPSETS = 2
 
 /**

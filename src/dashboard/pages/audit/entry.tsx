@@ -65,7 +65,7 @@ export function EntryItem({ entry, file, undoneBy, action }: EntryProps) {
 interface EntrySentenceProps {
   readonly entry: Entry
   readonly story: Story
-  /** Whether its values are not listed below. Default false. */
+  /** Whether the sentence stands without the list of values below it. Default false. */
   readonly isAlone?: boolean
 }
 
@@ -103,7 +103,7 @@ function partsOf(
   }
 }
 
-/** A grant is identified by its owner. */
+/** In the sentence about a grant, the subject is the owner of the grant. */
 function partsOfGrant({ to }: Entry): Record<string, ReactNode> {
   const { user, organisation = '', category = '' } = (to ?? {}) as Partial<GrantResponse>
   const [page, id] = user === undefined ? (['organisations', organisation] as const) : (['users', user] as const)

@@ -19,7 +19,7 @@ import { UndoDialog } from './undo.tsx'
 
 const EVERY_MS = 5000
 const A_PAGE = 50
-/** An undo is searched for among this many entries. */
+/** An undo is searched for among this many of the latest entries. */
 const LATEST = 200
 const LATEST_EVERY_MS = 30_000
 

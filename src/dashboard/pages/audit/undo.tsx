@@ -104,7 +104,7 @@ function changedSince(error: unknown): readonly Since[] {
 }
 
 const EVERY_MS = 10_000
-/** The undo looks at every user. */
+/** The preview of an undo looks at every user. */
 const PATIENCE_MS = 120_000
 const NAMED = 5
 

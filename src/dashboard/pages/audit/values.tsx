@@ -55,7 +55,7 @@ export function ChangeLines({ changes }: { readonly changes: readonly Change[] }
   return <FromTo lines={changes.map(lineOf)} />
 }
 
-/** If there was no value before, `none` need not be shown. */
+/** A change as a line. Without a value before, the value of the file or the default is shown, or nothing if that is unknown. */
 function lineOf({ path, from, to, file }: Change): FromToLine {
   const isOfSettings = nameIn(path) === undefined ? /^(baselines|custom|plans)\./.test(path) : !OF_OVERRIDES.has(path)
   const unset =

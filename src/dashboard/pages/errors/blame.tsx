@@ -11,7 +11,7 @@ import { Note } from '../../ui/small.tsx'
 interface VerdictProps {
   /** For the time in question; `undefined` if nothing was counted. */
   readonly row: UsageRow | undefined
-  /** The half-hours of the range. */
+  /** The steps of the range: half-hours, or days. */
   readonly points: readonly SeriesPoint[]
 }
 
@@ -52,7 +52,7 @@ interface CauseProps {
   readonly children: ReactNode
 }
 
-/** The failures of one side, with a link to its worst half-hour. */
+/** The failures of one side, with a link to its worst step. */
 function Cause({ worst, children }: CauseProps) {
   const fields = useFields()
   const hasWay = worst !== null && halfHourOf(fields.half) === null

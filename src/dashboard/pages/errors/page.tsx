@@ -65,13 +65,13 @@ function valuesOf(row: UsageRow): readonly number[] {
   return VALUES.map((field) => counted[field])
 }
 
-/** Counts for the chosen half-hour, or the whole range if none is chosen; and over the whole range. */
+/** Counts of the chosen half-hour, or else of the range, and counts over time in the whole range. */
 function useCounts(route: string) {
   const { half } = useFields()
   const range = useRange()
   const chosen = halfHourOf(half)
   const time = chosen === null ? timeQuery(range) : `from=${chosen.from.toISOString()}&to=${chosen.to.toISOString()}`
-  // Half-hours as far back as they are kept, because one can be chosen for the whole page.
+  // Where half-hours are kept they are the steps, because a half-hour can be chosen for the whole page.
   const step = stepOf(range, serverNow()) === '1d' ? '1d' : '30m'
   const of = route === '' ? 'by=all' : `by=route&route=${encodeURIComponent(route)}`
   return {
@@ -105,7 +105,7 @@ function TimeInQuestion() {
 interface OfRoute {
   /** The rule as in the configuration; empty for all. */
   readonly route: string
-  /** For the whole range. */
+  /** The steps of the whole range. */
   readonly points: readonly SeriesPoint[]
 }
 
@@ -125,7 +125,7 @@ function LogFilter({ route, points }: OfRoute) {
   )
 }
 
-/** Failed requests by half-hour. A click or Enter chooses one for the whole page. */
+/** Failed requests by half-hour or by day. A click or Enter chooses a half-hour, or a day as the range, for the whole page. */
 function Failures({ route, points }: OfRoute) {
   const { draw, half } = useFields()
   const { name, from, to } = useRange()
@@ -140,7 +140,6 @@ function Failures({ route, points }: OfRoute) {
     { label: t('chart.total'), tone: null },
     { label: t('routes.status4xx'), tone: with4xx ? 'status4xx' : null },
   ] as const
-  // A day is zoomed into.
   function openPoint({ from, to }: SeriesPoint): void {
     if (to.getTime() - from.getTime() > HALF_HOUR_MS) zoom(from, to)
     else changeFields({ half: from.toISOString() })

@@ -104,7 +104,7 @@ function KeySearch({ query, state, unused }: KeyWish) {
 
 const TONES: Readonly<Record<KeyState, Tone>> = { valid: 'good', expired: 'warn', revoked: 'bad' }
 
-/** @param may whether whoever looks at them may change something */
+/** @param may whether the signed-in person may change something */
 function columnsOf(may: boolean, actions: Actions): readonly Column<TokenResponse>[] {
   return [
     {

@@ -34,15 +34,15 @@ export function Revoke({ accessKey, onConfirm, onClose }: QuestionProps<Reason>)
   )
 }
 
-/** The creation of a key does not change. */
+/** Once an hour, because the entry about the creation of a key does not change. */
 const EVERY_MS = 3_600_000
 
 /** How long the old key may stay valid. */
 const GRACES = ['0m', '1h', '24h', '7d', '30d'] as const
-/** The values with a link, which is valid for 24 hours. With others the old key could end while the link waits. */
+/** The values offered with a link, which is valid for 24 hours. With 1 or 24 hours the old key could end before the link is opened. */
 const BESIDE_LINK: readonly string[] = ['0m', '7d', '30d']
 
-/** The content of the request. */
+/** The body of the request that replaces a key. */
 export interface Rotation extends Reason {
   readonly grace: string
   readonly handover?: true

@@ -27,10 +27,10 @@ export function NewKey() {
   const wish = new URLSearchParams({ query, limit: String(MOST) })
   const look = usePoll<UsersResponse>(query === '' ? null : `/api/users?${wish}`, EVERY_MS)
   const found = look.data?.users ?? null
-  /** The user's facts are still unknown, and a key made now would lack them. */
+  /** Whether the user's facts are still unknown, so that a key made now would lack them. */
   const isLooking = typed.trim() !== query || (query !== '' && look.data === null && look.error === null)
   const plans = Object.keys(useQuota()?.effective.plans ?? {})
-  // For a lead the gateway decides what keys name.
+  // For a lead the gateway decides the organisation and the plan of a key.
   const isLead = useLed() !== null
   const known = { keys: useKeys().data?.tokens ?? [], lines: found ?? [], plans }
   const { draft, chosen, isEmpty, edit, problems, error, made, form, submitter, discard } = useNewKey((user) =>
@@ -73,7 +73,7 @@ export function NewKey() {
 }
 
 interface FurtherProps extends Pick<NewKeyForm, 'draft' | 'chosen' | 'edit' | 'problems'> {
-  /** Those of the configuration. */
+  /** The plans of the configuration. */
   readonly plans: readonly string[]
 }
 

@@ -20,7 +20,7 @@ interface Draft {
   readonly user: string
   readonly name: string
   readonly expiry: Expiry
-  /** `null` until somebody chooses, and then that of the user's other keys. The same applies to the plan. */
+  /** `null` until somebody chooses. Until then `factsOf` gives the organisation, and likewise the plan. */
   readonly organisation: string | null
   readonly plan: string | null
   /** Whether to make a link instead of showing the key. */

@@ -91,7 +91,7 @@ function Change({ editing, out }: BarProps) {
   )
 }
 
-/** Which ends and guards of others the change removes. */
+/** The ends and guards of earlier changes that the change removes. */
 function PatchNotes({ editing: { draft, terms } }: Pick<BarProps, 'editing'>) {
   const { quota } = useEditing()
   const { patch } = patchOf(draft)
@@ -112,7 +112,7 @@ function PatchNotes({ editing: { draft, terms } }: Pick<BarProps, 'editing'>) {
 
 const TERMS = ['reason', 'guard', 'guard.for', 'guard.refused', 'from', 'until']
 
-/** Stops the request under way. */
+/** A button that stops the preview under way. */
 function Cancel({ onClick }: { readonly onClick: () => void }) {
   const ref = useRef<HTMLButtonElement>(null)
   useFocusBack(() => ref.current?.form?.querySelector('[type="submit"]'))
@@ -154,7 +154,7 @@ function ErrorNote({ error }: { readonly error: Error }) {
 
 interface TermsProps {
   readonly terms: Terms
-  /** For a narrow window. In a wide one they are always open. */
+  /** Whether the terms are open in a narrow window. In a wide window they always are. */
   readonly isOpen: boolean
   readonly mayChange: boolean
   /** What is wrong, by the path in the API. */

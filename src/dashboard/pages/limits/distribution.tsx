@@ -20,10 +20,10 @@ import { Loaded } from '../../ui/panel.tsx'
 import { useEditing } from './edit.tsx'
 import { windowNames } from './names.ts'
 
-/** Each request looks at every user. */
+/** The distribution is read seldom, because each request looks at every user. */
 const EVERY_MS = 60_000
 
-/** The limit that a link has marked changes with this. */
+/** Removes the mark that a link has put on a limit, because another limit is chosen. */
 const UNMARKED = { scope: null, plan: null }
 
 /** The distribution of users below a personal limit, which can be set by moving a line. */
@@ -118,12 +118,12 @@ interface ChartProps {
   readonly label: string
   /** The position of the line, and its meaning. */
   readonly valueText: string
-  /** With a value of the field. */
+  /** Called with a new value of the field. */
   readonly onChange: (field: number) => void
 }
 
 const HEIGHT = 120
-/** In tenths of the limit in force. */
+/** The length of the axis, in tenths of the limit in force. */
 const TENTHS = AXIS * 10
 
 /** Bars of users by their share of the limit, and the limit as a line that is moved by dragging or by keys. */

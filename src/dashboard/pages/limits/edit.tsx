@@ -84,7 +84,7 @@ export function Setting({ path, children }: SettingProps) {
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!isWanted) return
-    // After the heading has taken the focus, which happens when one comes to the page.
+    // In the next frame, because the heading takes the focus when somebody comes to the page.
     const frame = requestAnimationFrame(() => ref.current?.scrollIntoView({ block: 'center' }))
     return () => cancelAnimationFrame(frame)
   }, [isWanted])

@@ -3,7 +3,7 @@ import { t, windowName } from '../../i18n/text.ts'
 import { namesOf, type Value } from '../../logic/settings.ts'
 import { changedValue } from '../audit/values.tsx'
 
-/** The dotted path of a value in words: `Personal read 1h`. */
+/** The dotted path of a value in words: `Baselines: Personal read 1h`. */
 export function nameOf(path: string): string {
   if (path === 'mode') return t('quotas.mode')
   if (path === 'global.enabled') return t('quotas.globalEnabled')

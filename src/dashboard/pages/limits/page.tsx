@@ -18,7 +18,7 @@ export function LimitsPage() {
   const poll = usePoll<QuotaResponse>('/api/quota', EVERY_MS)
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
-  // The gateway may know more changes of other replicas than the last response.
+  // While the store is out, the gateway may know later changes, made through other replicas, than the last response has.
   const shown: Pick<Polled<SettingsInForceResponse>, 'data' | 'etag' | 'error'> = inForce.data === null &&
   (poll.data !== null || !out)
     ? poll
@@ -80,7 +80,7 @@ interface AdaptiveProps {
   readonly isStale: boolean
 }
 
-/** The factor of the adaptive mode with its reason, shown in every mode. */
+/** The factor of the adaptive mode with its reason. It is shown only in this mode. */
 function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps) {
   const used = mode === 'adaptive'
   return (
@@ -107,7 +107,7 @@ function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps
   )
 }
 
-/** The API's own sentence in the language of the page. */
+/** The reason of the factor, as the API gives it, in the language of the page. */
 function why(adaptive: QuotaResponse['adaptive']): string {
   const { requests, failed, settled, trust, minRequests, factor } = adaptive
   if (settled === null || adaptive.share === null) return t('adaptive.silence')

@@ -18,7 +18,7 @@ import { nameOf, shownValue } from './names.ts'
 
 interface PendingProps {
   readonly quota: Pick<SettingsInForceResponse, 'layers'>
-  /** Called after something was cancelled. */
+  /** Called after a change was cancelled or its end was moved. */
   readonly reload: () => void
 }
 

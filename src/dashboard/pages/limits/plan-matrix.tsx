@@ -85,7 +85,7 @@ function PlanHead({ plan, users }: { readonly plan: string; readonly users: numb
   )
 }
 
-/** The value for a plan that leaves it out, with its edit. */
+/** The baseline with its edit, which applies to a plan that leaves the limit out. */
 function Baseline({ category, window }: Cell) {
   const { quota, draft } = useEditing()
   const limit = limitIn(quota, draft, `baselines.personal.${category}.${window}`)

@@ -189,7 +189,7 @@ interface PreviewOf {
   readonly response: PreviewResponse
 }
 
-/** The limits in force that it changes. */
+/** The limits in force that the change would alter. */
 function LimitTable({ quota, response }: PreviewOf) {
   const shown = (limit: number | undefined, beyond: number | undefined) => {
     if (limit === undefined) return '–'

@@ -83,7 +83,7 @@ function allToFile({ changed }: SettingsInForceResponse): Draft {
   return Object.fromEntries(changed.map((path) => [path, null]))
 }
 
-/** Values for a file that has more categories or windows than this one. */
+/** Limits that were set at run time for categories or windows that the present file does not have. */
 function Resting({ quota: { resting = [] } }: { readonly quota: SettingsInForceResponse }) {
   if (resting.length === 0) return null
   const values = resting.map(({ path, value }) => `${path}: ${shownValue(value)}`).join(t('word.listComma'))

@@ -52,9 +52,9 @@ interface Work {
 
 export type SettingsEditing = ReturnType<typeof useSettings>
 
-/** Edits, their preview, and only then the change itself. */
+/** The state of the settings form: edits, then their preview, and only then the change itself. */
 export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, 'out'>) {
-  // A preview names users, whose pages one may look at before the change is made.
+  // Edits survive visits of other pages, because a preview names users that somebody may want to look at before the change.
   const [draft, setDraft] = useKept<Draft>('quotas', NO_EDITS)
   const [terms, setTerms] = useKept<Terms>('terms of the quotas', NO_TERMS)
   const [problems, setProblems] = useState<Problems>({})
@@ -67,7 +67,7 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
   const { work, attempt } = useAttempt(setError, () => setPreviewed(null), reload)
   const previewing = useRef<AbortController | null>(null)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is in force makes an edit none
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only values in force can make an edit superfluous
   useEffect(() => setDraft((now) => stillEdits(now, quota)), [quota])
 
   // The response to the sent edits was lost. Until they are in force they may still be made, so the message stays.
@@ -164,7 +164,7 @@ function appliedAs({ version, unfollowed = [] }: QuotaChangedResponse, from: str
     : { message: 'quotas.scheduled', version, at: from, unfollowed }
 }
 
-/** Does one thing at a time, as far as the page is concerned. `work` is the latest request under way. */
+/** Makes requests and handles their errors. `work` is the latest request under way; `null` if there is none. */
 function useAttempt(setError: (error: Error | null) => void, leavePreview: () => void, reload: () => void) {
   const [work, setWork] = useState<Work | null>(null)
 

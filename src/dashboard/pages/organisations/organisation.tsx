@@ -50,7 +50,7 @@ interface Limiting {
   /** `null` for the override. */
   readonly plan: string | null
   readonly limit: number
-  /** Tokens that pass beyond it, for the limit in force. */
+  /** Tokens that pass beyond the limit. Only the limit in force has them. */
   readonly over?: number
 }
 
@@ -98,7 +98,7 @@ function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): Fu
   return full.map(({ usage, ...row }) => ({ ...row, ...usage }))
 }
 
-/** Extra tokens that are left, if nobody is refused because of them; undefined if there are none. */
+/** How many extra tokens the organisation's grants have left; undefined if none are left, or if the organisation is blocked. */
 function grantedIn({ blocked, grants = [] }: OrganisationResponse): number | undefined {
   const left = grants.reduce((sum, grant) => sum + grant.left, 0)
   return blocked || left === 0 ? undefined : left

@@ -9,7 +9,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { Bar, Tag, WayTo } from '../../ui/small.tsx'
 import { useSharedWindows } from './windows.tsx'
 
-/** Each request looks at everybody. */
+/** The lists are read seldom, because each request looks at everybody. */
 const EVERY_MS = 30_000
 /** How many users and how many organisations are requested. */
 const ASKED = 4
@@ -27,7 +27,7 @@ interface Pressed {
   readonly isFull: boolean
   /** When it ends if it is full, or else when it will be full; in ISO 8601, `null` for never. */
   readonly at: string | null
-  /** Extra tokens that pay in its place. Default none. */
+  /** How many extra tokens are left to pay while the window is full. Default none. */
   readonly granted?: number | undefined
 }
 
@@ -96,7 +96,7 @@ function pressedOf(
     const granted = 'standing' in of ? of.standing.grants?.left : undefined
     return [{ scope, id, category, window, used, limit, isFull: true, at: resetAt, granted }]
   }
-  // A member whose organisation is full has no pace to continue.
+  // A user whom a window of the same category refuses does not go on at the present pace.
   const refusing = 'standing' in of ? of.standing.by : null
   if (forecast === null || forecast.category === refusing?.category) return []
   const { category, window, fullAt } = forecast

@@ -10,7 +10,7 @@ import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { SeriesChart } from '../../ui/series-chart.tsx'
 
-/** Half hours that are over do not change. */
+/** Only the latest half hours change, so more often would show little more. */
 const EVERY_MS = 30_000
 
 /** Tokens, refusals and upstream errors over the chosen range, from the store. */

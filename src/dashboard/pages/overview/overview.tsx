@@ -19,7 +19,7 @@ import { Windows } from './windows.tsx'
 import './overview.css'
 
 const EVERY_MS = 2000
-/** For an unused tab; below the gap that the line of rates bridges. */
+/** The pause of an unused tab, in milliseconds. It is below the longest gap between looks over which rates are taken (20 s). */
 const REST_MS = 15_000
 
 export function OverviewPage() {

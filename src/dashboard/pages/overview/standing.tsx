@@ -30,7 +30,7 @@ function warningsOf(now: NowResponse): Standing[] {
           {
             id: `unwritten ${hash}`,
             note: (
-              // As the lines of the file that would say them.
+              // The limits are shown as the lines that would set them in the file.
               <Note tone="warn" title={t('now.unwritten')}>
                 {t('now.unwrittenText', { file })}
                 <pre>{baselinesText(now.unwritten)}</pre>

@@ -10,7 +10,7 @@ import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { WayTo } from '../../ui/small.tsx'
 
-/** For this the store looks through all users. */
+/** Both lists are read seldom, because the store looks through all users for them. */
 const EVERY_MS = 60_000
 const SHOWN = 5
 
@@ -51,7 +51,7 @@ function shareText(part: number | null, share: (part: number) => string): string
   return part === null ? '–' : share(Math.floor(part * 1000) / 1000)
 }
 
-/** Who was refused most in it. */
+/** Who was refused most in the chosen range. */
 export function Refused() {
   const { from, to } = useRange()
   const asked = queryOf({ by: 'user', limit: String(SHOWN), since: from, until: to ?? '' })

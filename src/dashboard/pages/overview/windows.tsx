@@ -15,7 +15,7 @@ import { Until } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Bar, Tag } from '../../ui/small.tsx'
 
-/** Half hours that are over do not change. */
+/** Only the latest half hours change, so more often would show little more. */
 const EVERY_MS = 30_000
 /** Requested only while a window is full. */
 const REFUSALS = { path: '/api/refusals?scope=Global&limit=100', everyMs: 10_000 } as const
@@ -120,7 +120,7 @@ function ForecastText({ of, shadow }: ForecastTextProps) {
   }
 }
 
-/** Since when, if known, and until when. */
+/** That a window is full, since when if known, and until when. */
 function Full({ of: { resetAt, since }, shadow }: ForecastTextProps) {
   if (shadow) return <Tag tone="warn">{t('forecast.fullShadow')}</Tag>
   return (

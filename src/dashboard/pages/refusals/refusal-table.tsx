@@ -66,7 +66,7 @@ function columnsOf(markOf: (refusal: Refusal) => string | null): readonly Column
   ]
 }
 
-/** For an override the page of its owner; for other limits their row in the settings or in the plan. */
+/** The address of the limit that refused: the page of an override's owner, or else the row in the settings or in the plan. */
 function placeOfLimit({ scope, category, window, source, user, organisation }: Refusal): string {
   if (source === 'override' && user !== null) return hashOf('users', user, OVERRIDE)
   if (source === 'override of organisation' && organisation !== null)

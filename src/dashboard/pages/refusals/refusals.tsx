@@ -90,7 +90,7 @@ function Found({ refusals, none, at }: FoundProps) {
 /** The choices rarely change. */
 const CHOICES_EVERY_MS = 60_000
 
-/** Who, by which limit, where and when. */
+/** The filters by user or organisation, limit and route, and the choice between real refusals and those of shadow mode. */
 function RefusalFilters({ wish }: { readonly wish: RefusalWish }) {
   const { query, user, organisation, scope, category, route, shadow } = wish
   const quota = useQuota(60_000)

@@ -28,7 +28,7 @@ export function ReplicaNotes({ now, left }: { readonly now: NowResponse; readonl
   )
 }
 
-/** Replicas that are not ready, silent, or lack something. */
+/** Replicas that are silent or not ready, or that report reasons or problems of their configuration. */
 export function ailingOf({ replicas }: NowResponse): NonNullable<NowResponse['replicas']> {
   return (replicas ?? []).filter(({ ready, reasons, configProblems, silentMs }) => {
     return !ready || silentMs > SILENT_MS || reasons.length > 0 || configProblems.length > 0

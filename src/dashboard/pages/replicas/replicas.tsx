@@ -10,7 +10,7 @@ import { Tag } from '../../ui/small.tsx'
 import { AilingNote, ailingOf, ReplicaNotes, SILENT_MS } from './notes.tsx'
 
 const EVERY_MS = 2000
-/** For an unused tab. */
+/** The pause of an unused tab, in milliseconds. */
 const REST_MS = 15_000
 
 /** The processes that share the store: whether they decide alike, and what each does. */
@@ -41,7 +41,7 @@ export function ReplicasPage() {
 
 type Replica = NonNullable<NowResponse['replicas']>[number]
 
-/** What each of the processes that share the store does in a second. @param rates of the last seconds, by instance: one that is new has none */
+/** The state of each replica, and what it does in a second. @param rates of the last seconds, by instance; empty until they are known */
 function columnsOf(now: NowResponse, rates: ReadonlyMap<string, Rates>): readonly Column<Replica>[] {
   const perSecond = (id: 'requests' | 'refused' | 'failed', head: string): Column<Replica> => ({
     ...{ id, head, isNumber: true },
@@ -64,7 +64,7 @@ function columnsOf(now: NowResponse, rates: ReadonlyMap<string, Rates>): readonl
     { id: 'state', head: t('word.state'), cell: (replica) => <State of={replica} /> },
     {
       ...{ id: 'rules', head: t('now.config') },
-      // Beside that of the replica that serves this page.
+      // The hash is compared with that of the replica that serves this page.
       cell: ({ hash }) => (
         <>
           <code className="hash">{hash.slice(0, 12)}</code>{' '}

@@ -16,7 +16,7 @@ import { Tag } from '../../ui/small.tsx'
 import './routes.css'
 
 const EVERY_MS = 5000
-/** The query reads half hours. */
+/** Less often than the routes, because the query adds up half hours. */
 const USAGE_EVERY_MS = 10_000
 
 /** The usage of each route in a range. Range, order and filter are in the address. */
@@ -155,7 +155,7 @@ interface CountedProps {
   readonly count: number
   /** 0 to 1; `null` if there is no whole. */
   readonly part: number | null
-  /** The link to each of them. */
+  /** A link to the counted requests. Default none. */
   readonly link?: {
     readonly href: string
     readonly label: 'routes.toRefusals' | 'routes.toErrors'

@@ -26,7 +26,7 @@ const TONES: Readonly<Record<ExplainResponse['decision'], Tone>> = {
 
 interface Explained {
   readonly response: ExplainResponse
-  /** The result does not belong to what was typed since then. */
+  /** The query of the request. The result is hidden once the form has another query. */
   readonly asked: string
   /** By the gateway's clock. */
   readonly at: Date
@@ -113,7 +113,7 @@ function Explanation({ response, at }: Explained) {
   )
 }
 
-/** For one meter. */
+/** The price of one meter: its cost, or how the cost depends on the request. */
 function MeterPrice({ cost, price, settle }: Pick<ExplainResponse, 'cost' | 'price' | 'settle'>) {
   return (
     <>

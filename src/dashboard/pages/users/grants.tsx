@@ -91,7 +91,7 @@ function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: (gra
 }
 
 interface Draft {
-  /** `null` until somebody chooses, and then the first. */
+  /** `null` until somebody chooses. Until then the first category applies. */
   readonly category: string | null
   readonly tokens: string
   readonly expiry: Expiry
@@ -104,7 +104,7 @@ interface Sent {
   readonly wish: { readonly body: object; readonly idempotencyKey: string }
 }
 
-/** Works even if the page has no secure context. */
+/** A random idempotency key, made by a function that needs no secure context. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('')
 }

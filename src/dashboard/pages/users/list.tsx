@@ -33,7 +33,7 @@ const MANY = 1000
 
 const NO_FIELDS: Fields = {}
 
-/** The page with the list of users or organisations. What is searched for is in the address, so that Back restores it. */
+/** The page with the list of users or organisations. The search is in the address, so that Back restores it. */
 export function ListPage({ kind }: { readonly kind: Kind }) {
   const fields = useFields()
   const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
@@ -44,7 +44,7 @@ export function ListPage({ kind }: { readonly kind: Kind }) {
 
 interface ListPanelProps {
   readonly kind: Kind
-  /** For the users of one organisation. Default all. */
+  /** Only users of this organisation are listed. Default all. */
   readonly organisation?: string
 }
 
@@ -110,7 +110,7 @@ function nobodyOf(kind: Kind, isSearch: boolean, organisation: string | undefine
   return isSearch ? (`${kind}.none` as const) : (`${kind}.nobody` as const)
 }
 
-/** What the address asks for. */
+/** The search that the address has, and the path of its request. */
 function useSearch(kind: Kind, quota: QuotaResponse | null, organisation: string | undefined) {
   const fields = useFields()
   const plans = quota === null ? null : Object.keys(quota.effective.plans ?? {})
@@ -174,7 +174,7 @@ interface Shown {
 }
 
 /**
- * Opens the only owner found, or the one with exactly this id, after the search.
+ * After Enter, opens the owner with exactly the typed id, or the only owner that the search has found.
  * @param page `null` until it is there
  * @returns what to call with the typed text when Enter is pressed
  */
@@ -227,7 +227,7 @@ interface OpenTypedProps {
   readonly lines: readonly { readonly id: string }[]
 }
 
-/** A link for a search by the whole id. */
+/** A link to the owner with the typed id, if none of the listed owners has this id. */
 function OpenTyped({ kind, query, lines }: OpenTypedProps) {
   if (query === '' || lines.some(({ id }) => id === query)) return null
   return (
@@ -292,5 +292,5 @@ function Chips({ kind, filter, counts }: ChipsProps) {
   )
 }
 
-/** Shown even if there are none, because that is worth knowing. */
+/** The filters that are shown even if they leave no entry, because that is worth knowing. */
 const ALWAYS: readonly string[] = ['near', 'refused', 'blocked', 'override']

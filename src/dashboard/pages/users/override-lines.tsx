@@ -7,7 +7,7 @@ import { FromTo } from '../../ui/from-to.tsx'
 import { changedName, changedValue } from '../audit/values.tsx'
 
 interface LinesProps {
-  /** In the form of the API, or what is set; `null` for no override. */
+  /** In the form of a body, as `flatOf` makes it; `null` for no override. The same applies to `to`. */
   readonly from: unknown
   readonly to: unknown
   readonly of: Overridable

@@ -24,7 +24,7 @@ interface ReviewProps extends UsedUpProps {
 
 /** What an override changes, which windows it would block at once, and the button that sets it. */
 export function OverrideReview({ body, response, busy, onSave, onBack }: ReviewProps) {
-  /** The first day of months after the end, and whose plan it is. */
+  /** The first day of months after the end, and whether the plan is then the credential's again. */
   const { day, isPlan } = comesBackBehind(body, response)
   const save = (
     <Button loading={busy} onClick={onSave}>
@@ -53,7 +53,7 @@ function changeOf(body: OverrideBody, { kind, override }: Overridable) {
 export function UsedUpNotes({ body, response }: UsedUpProps) {
   const quota = useQuota()
   const isLead = useLed() !== null
-  // Then the cost of the cheapest request, and whether shadow mode lets everybody through, are unknown too.
+  // Without the settings, the cost of the cheapest request and the gateway's shadow mode are unknown too.
   if (quota === null && !isLead) {
     return body?.shadow === true ? null : (
       <Note tone="warn" live>

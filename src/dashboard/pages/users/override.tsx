@@ -55,7 +55,7 @@ export function OverrideEditor() {
   const { stage, set } = editing
   const review = 'review' in stage ? stage.review : null
   const problems = 'problems' in stage ? stage.problems : NO_PROBLEMS
-  /** What was seen when the removal was asked for; `null` if nothing is asked. */
+  /** The version that was shown when the removal was requested; `null` while no question is open. */
   const [removing, setRemoving] = useState<Seen | null>(null)
   return (
     <Panel title={t('override.title')}>
@@ -207,7 +207,7 @@ function Removal(buttons: Pick<ConfirmProps, 'onConfirm' | 'onClose'>) {
 }
 
 interface UserFieldsProps extends Pick<EditingOverride, 'form' | 'edit'> {
-  /** About the plan. */
+  /** What is wrong with the plan. */
   readonly error: string | undefined
 }
 

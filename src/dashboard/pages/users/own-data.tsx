@@ -67,7 +67,7 @@ export function Person() {
 }
 
 interface DeedProps<T> extends Omit<ConfirmProps, 'onConfirm' | 'onClose'> {
-  /** The name under which the outcome is kept, even if one goes to another page before it is there. */
+  /** The name under which the outcome is kept, even if somebody leaves the page before the response comes. */
   readonly name: string
   readonly label: string
   readonly button: string

@@ -19,7 +19,7 @@ const EVERY_MS = 3000
 interface OwnPageProps<T> {
   readonly kind: Kind
   readonly id: string
-  /** What is shown while the store is out, if nothing was read before. Default why nothing is. */
+  /** Content while the store is out, if nothing was read before. Default the reason why nothing is shown. */
   readonly withoutStore?: (inForce: InForceResponse | null) => ReactNode
   readonly children: (response: T, ways: Ways) => ReactNode
 }
@@ -29,7 +29,7 @@ export function OwnPage<T>(props: OwnPageProps<T>) {
   const { kind, id } = props
   const [fields] = useKept<Fields>(`${kind} search`, NO_FIELDS)
   const list = hashOf(kind, null, fields)
-  // These are not ids. Browsers take them for steps between folders, even percent-encoded, and would request another address.
+  // `.` and `..` are not ids. Browsers take them for steps between folders, even percent-encoded, and would request another address.
   const isStep = id === '.' || id === '..'
   return (
     <>

@@ -15,7 +15,7 @@ import { QuickActions } from './quick-actions.tsx'
 interface OwnPartsProps extends Own {
   /** Whether nothing is kept of the name, so that it may be misspelt. */
   readonly unseen: boolean
-  /** What is always beside the chosen part. */
+  /** The windows of the owner, which are always beside the chosen part. */
   readonly windows: ReactNode
 }
 

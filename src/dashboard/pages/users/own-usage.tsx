@@ -93,7 +93,7 @@ function Items({ response: { rows, to, complete, knownSince } }: { readonly resp
 
 const REFUSALS_EVERY_MS = 10_000
 const LATEST = 5
-/** How much is shown before and after a moment. */
+/** How much time is shown before and after a moment. */
 const NEAR_MS = 30 * 60_000
 
 /** The latest refusals of an owner with their reasons, and a link to those around a moment. */

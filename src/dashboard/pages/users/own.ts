@@ -5,14 +5,14 @@ import type { Overridable } from '../../logic/override.ts'
 
 /** How a user or an organisation is read again, and changed. */
 export interface Ways extends Pick<Polled<unknown>, 'etag' | 'read' | 'reload'> {
-  /** In the API. */
+  /** The path of the owner in the API. */
   readonly path: string
 }
 
-/** Whose page it is, for all parts of it. */
+/** The owner of a page and how to read it again, for all parts of the page. */
 export interface Own extends Ways {
   readonly response: Overridable
-  /** Whether nothing is charged to the user, so that no limit holds. Default not so. */
+  /** Whether nothing is charged to the user, so that no limit holds. Default false. */
   readonly exempt?: boolean
 }
 
@@ -24,7 +24,7 @@ export function useOwn(): Own {
   return own
 }
 
-/** As a query of the API has it. */
+/** The owner of the page in the form of a query of the API. */
 export function useOwner(): Owner {
   const { kind, id } = useOwn().response
   return kind === 'user' ? { user: id } : { organisation: id }

@@ -52,7 +52,7 @@ export function QuickActions() {
 function useWanted(canDo: (kind: QuickKind) => boolean, ask: (kind: QuickKind) => void): void {
   const { do: wish } = useFields()
   const may = useMayChange()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the address alone that asks
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only the address asks
   useEffect(() => {
     if (wish === undefined) return
     changeFields({ do: null })
@@ -178,7 +178,7 @@ function RevokeAll({ user }: { readonly user: string }) {
     try {
       await call('DELETE', `/api/tokens?${new URLSearchParams({ user })}`, { body })
     } finally {
-      // Even if the outcome is unknown.
+      // The keys are read again even if the outcome is unknown.
       await poll.read()
     }
   }

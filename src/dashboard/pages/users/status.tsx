@@ -26,7 +26,7 @@ interface StatusProps {
   readonly granted?: number | undefined
   /** Whether nothing is charged to the user. Default no. */
   readonly exempt?: boolean
-  /** Whether nothing is refused here. */
+  /** Whether shadow mode is on, so that nothing is refused. */
   readonly shadow: boolean
   /** The override that blocks everything that costs tokens; `null` for none. */
   readonly block: { readonly reason: string; readonly expiresAt: string | null } | null

@@ -33,7 +33,7 @@ export function useOverride() {
   const begun = isLead && !isAny ? { ...formOf(override), expiry: NEVER } : formOf(override)
   const isMade = draft?.sent !== undefined && isSet(draft.sent.body, override)
   const isGone = !isAny && stage.at === 'unknown'
-  // biome-ignore-start lint/correctness/useExhaustiveDependencies: each once, when it comes to be so
+  // biome-ignore-start lint/correctness/useExhaustiveDependencies: each runs when its condition changes
   useEffect(() => dispatch({ type: 'opened' }), [name])
   useEffect(() => dispatch({ type: 'turned', isAny }), [isAny])
   useEffect(() => {
@@ -45,7 +45,7 @@ export function useOverride() {
     draft,
     stage,
     form: draft?.form ?? begun,
-    /** The present override. */
+    /** The version and the end of the present override. */
     set: { etag, until: override?.expiresAt ?? null } satisfies Seen,
     isOver: isOverBy(draft, override, serverNow()),
     edit: (part: Partial<OverrideForm>) =>
@@ -68,7 +68,7 @@ async function save({ response, path, reload, read }: Own, review: Review, dispa
   try {
     const body = response.kind === 'user' ? review.body : forOrganisation(review.body)
     const set = await call<OverrideResponse>('PUT', `${path}/override`, { body, ifMatch: review.etag })
-    // Includes the limits that it makes, which its own response lacks.
+    // Reads the limits that the override makes, which the response to the change lacks.
     await read()
     dispatch({ type: 'saved', review, set: set.data, etag: set.etag })
   } catch (error) {

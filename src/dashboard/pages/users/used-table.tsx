@@ -30,7 +30,7 @@ interface UsedTableProps {
 /** A row with one line for each owner, in the order of the page. */
 export function UsedTable({ kind, lines, none, shadow, organisation, read }: UsedTableProps) {
   const quota = useQuota()
-  /** Not while the store is out. */
+  /** Whether usage is known, which it is not while the store is out. */
   const isUseKnown = lines.some(({ use }) => use !== null)
   const isUsers = kind === 'users'
   const hasOrganisation = isUsers && organisation === undefined && lines.some((line) => line.organisation !== undefined)

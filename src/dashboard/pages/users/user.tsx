@@ -145,7 +145,7 @@ function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserRe
   )
 }
 
-/** The first day of months, and who has set it. */
+/** The first day of months, and where it is set. */
 export function PeriodDayInForce({ day, from }: NonNullable<UserResponse['periodDay']>) {
   return (
     <p>
