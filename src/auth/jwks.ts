@@ -223,7 +223,7 @@ class FetchedKeySet implements KeySource {
         () => {
           if (this.#unkept === fetched) this.#unkept = null
         },
-        () => {}, // Tried again when the store is back (`prepare`).
+        () => {}, // The set goes to the store again when the store is back (`prepare`).
       )
   }
 
