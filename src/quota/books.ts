@@ -56,7 +56,7 @@ export function countedFrom(name: string, gone: Iterable<string>, now: number): 
   return before > secondsOfLongest(name) && name.startsWith(LONGEST) ? now + before * 1000 : now
 }
 
-/** 0 for a name without `LONGEST`. */
+/** The length in a name that begins with `LONGEST`, in seconds; 0 for any other name. */
 function secondsOfLongest(name: string): number {
   return name.startsWith(LONGEST) ? Number.parseInt(name.slice(LONGEST.length), 10) : 0
 }

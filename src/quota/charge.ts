@@ -6,7 +6,7 @@ import type { Limit, Usage, Window } from './window.ts'
 /** The limits of one user in one category, each list shortest window first. */
 export interface Limits {
   readonly personal: readonly Limit[]
-  /** `null` if the user belongs to no organisation, or to one that has no limits here. */
+  /** `null` if the user belongs to no organisation. If the organisation has no limits here, the list is `null` or empty. */
   readonly organisation: readonly Limit[] | null
   /** `null` if the global scope does not apply: it is switched off or has no limit, or the user bypasses it. */
   readonly global: readonly Limit[] | null
@@ -63,8 +63,8 @@ export interface Decision {
   /** The same for `limits.global`; `null` if `limits.global` is `null`. */
   readonly global: readonly Usage[] | null
   /**
-   * Which grants have paid instead of the windows of a scope. `personal` and `organisation` then say what was used in windows that were not
-   * charged. Absent if no grant has paid.
+   * Which grants have paid instead of the windows of a scope, or would have paid for a refused charge. `personal` and `organisation` then say
+   * what was used in windows that were not charged. Absent for no grants.
    */
   readonly paidBy?: PaidByGrants
   /** The decisions on `others` of the charge, in the same order. Absent if the charge has no `others`. */

@@ -103,8 +103,8 @@ export function running(counter: Counter, now: number): Counter {
 }
 
 /**
- * Whether a window that can limit still runs in any of the counters. Grants are left out, since they may outlive their windows in the
- * store.
+ * Whether a window that can limit still runs in any of the counters. Grants are left out, because the run of a grant in the store lasts
+ * longer than the grant.
  * @param windows of the configuration, which know their calendars
  */
 export function isInUse(counters: ReadonlyMap<string, Counter>, windows: readonly Window[], now: number): boolean {

@@ -71,7 +71,7 @@ export interface HistoryStore {
   noteCounted(names: readonly string[], isAnew?: boolean): Promise<boolean>
   /** Deletes runs that need not be kept any more, in steps that each hold the store for a moment only. @throws StoreError */
   forgetRuns(): Promise<void>
-  /** @returns also the store's time @throws StoreError */
+  /** Reads what gateways have noted. `at` is the store's time, in milliseconds since the epoch. @throws StoreError */
   readCounted(): Promise<Counted & { readonly at: number }>
   /**
    * Reads both counter and history, because a question about one owner needs them together.

@@ -23,7 +23,7 @@ export const NO_RETENTION: Retention = {
 /** How long the runs of one user or organisation are kept, in seconds. */
 export type Kept = Pick<Retention, 'longestSeconds' | 'shorterSeconds'>
 
-/** `null` if nothing is kept. Usage of everybody together has no history; it has series instead. */
+/** How long the runs of an owner are kept; `null` if none is. Usage of everybody together has no history; it has series instead. */
 export function keptOf(retention: Retention, scope: ScopeName, id: string): Kept | null {
   if (scope === 'global') return null
   const { anonymousSeconds } = retention
@@ -47,7 +47,7 @@ export function longestKept({ longestSeconds, shorterSeconds }: Kept): number {
 
 /** A run that goes into the history. */
 export interface EndedRun extends Readonly<Entry> {
-  /** For how long after its end it is kept, in seconds. */
+  /** How long the run is kept after its end, in seconds. */
   readonly keptSeconds: number
 }
 

@@ -5,7 +5,7 @@ import type { KeptSince, KeptStates } from './history-store.ts'
 
 export const UNSWEPT = 'unswept'
 
-/** In milliseconds. A process waits for this long before it lengthens a time that another process has set. */
+/** How long a process waits before it lengthens a time that another process has set, in milliseconds. */
 const OTHERS_MS = 60 * 60_000
 
 /**

@@ -36,7 +36,7 @@ interface Known {
 }
 
 const DAY_MS = 86_400_000
-/** How long to wait after a failure of the store. */
+/** How long nobody is looked up after a failure of the store, in milliseconds. */
 const PAUSE_MS = 1000
 
 /**

@@ -30,7 +30,7 @@ export interface ScopedLimits {
   readonly over?: Readonly<Partial<Record<'personal' | 'global', LimitTable>>>
 }
 
-/** Limits under one plan. A personal limit that is left out follows the baselines. A limit of the organisation that is left out is none. */
+/** Limits under one plan. A personal limit that is left out follows the baselines. A window that `organisation` leaves out has no limit there. */
 export interface PlanLimits {
   readonly personal: LimitTable
   readonly organisation: LimitTable

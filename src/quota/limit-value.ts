@@ -34,7 +34,7 @@ function isTokens(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_LIMIT
 }
 
-/** Tokens that pass in all. */
+/** All tokens that pass, whether they are promised or beyond; `UNLIMITED` without a limit. */
 export function mostOf(value: LimitValue): number {
   return value === NO_LIMIT ? UNLIMITED : isSoft(value) ? value.limit + value.over : value
 }

@@ -37,7 +37,7 @@ export interface MembershipStore {
    * forgotten. Everything else is remembered for `rememberMs` from now on. @throws StoreError
    */
   noteMemberships(payers: readonly Payer[], rememberMs: number): Promise<void>
-  /** In the order of the users; `null` if nothing is remembered. @throws StoreError */
+  /** What is remembered of each user, in the order of `users`; `null` if nothing is. @throws StoreError */
   readMemberships(users: readonly string[]): Promise<readonly (Membership | null)[]>
   /**
    * What was last named by a credential of a user of each organisation, in the order of the organisations. `null` if that credential named

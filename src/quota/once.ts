@@ -85,7 +85,7 @@ export interface Remembered extends Uses {
   readonly receipt: Receipt
 }
 
-/** What the key of a charge makes of it. */
+/** What the key of a charge means for the charge. */
 export type Judgement =
   /** No charge is remembered, so this one is charged, and remembered if it is accepted. */
   | { readonly kind: 'new' }

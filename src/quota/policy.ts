@@ -93,11 +93,11 @@ export interface Policy extends MonthsShown {
   grantsOf(payer: Payer): readonly OwnedGrant[]
   /** The names under which a caller is counted: all categories in order, then the accounts of `grantsOf`. */
   countedOf(payer: Payer): readonly string[]
-  /** `null` if the configuration has no plans. */
+  /** The plan that chooses a caller's limits; `null` if the configuration has no plans. */
   planOf(payer: Payer): PlanInForce | null
-  /** Whether limits may depend on the plan or the organisation that a credential names. */
+  /** Whether limits may depend on what a credential names: the plan, the organisation or the first day of months. */
   readonly namesMatter: boolean
-  /** Whether the user's refusals are only counted and reported, by an override. */
+  /** Whether an override demands that the user's refusals are only counted and reported. */
   isShadowed(user: string): boolean
   /** How the limits of one caller came about. @param origin says where a value was written. @throws Error as `limitsOf` */
   trace(category: string, payer: Payer, origin?: Origin): Trace

@@ -3,7 +3,7 @@ import type { Charge, Decision, Meter } from './charge.ts'
 import { hasPayer, SCOPE_NAMES } from './charged-scopes.ts'
 import { endOf, type Limit, NOT_RUNNING, promised, resetAt, type Usage } from './window.ts'
 
-/** What client and upstream learn about how a request stands to the promised limits. Pure. */
+/** What client and upstream learn about a request that passes: whether it keeps within the promised limits, and what is left of them. Pure. */
 
 /** `over`: the request passes beyond a soft limit. `shadow`: it would have been refused. */
 export type QuotaState = 'within' | 'over' | 'shadow'

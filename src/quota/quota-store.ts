@@ -74,7 +74,7 @@ export function isSilence(reason: StoreFailure): boolean {
   return reason === 'timeout' || reason === 'connection'
 }
 
-/** The store could not respond. A refused charge is never an error. */
+/** The store could not do what was asked of it, or did not respond. A refused charge is never an error. */
 export class StoreError extends Error {
   /** A short name that never changes, for metrics. */
   readonly reason: StoreFailure

@@ -11,7 +11,7 @@ export interface QueueOptions {
   readonly askedAt: () => number | null
   /** When the store responded last, on our clock. */
   readonly lastResponse: () => number
-  /** How long a response of the store usually takes, in milliseconds. The store is silent only beyond this time. */
+  /** How long the store's last response took, in milliseconds. The store is silent only beyond the deadline and this time. */
   readonly roundTrip: () => number
   /** Is called when a charge has waited for the deadline, and the store was silent for as long. */
   readonly onSilence: () => void
