@@ -113,7 +113,7 @@ export class Exchange {
   isRefunded = false
   /** The amount given back, or charged in addition, if it depends on other requests with the same key; else `null`. */
   made: Promise<number> | null = null
-  /** What the request cost according to its response; `null` if the response was not asked. */
+  /** What the request cost in the end, by its response or the length of its body; `null` if that was known before. */
   finalCost: FinalCost | null = null
 
   constructor(

@@ -9,7 +9,7 @@ export interface FailedChecks {
   reservation(address: string | null): Reservation
 }
 
-/** The cost that is reserved for the checks of one credential. */
+/** The cost that is reserved for the checks of one credential, or for one long head. */
 export interface Reservation {
   /** Call it before each check. @param cost in tenths of a millisecond, 1 to 2000 @returns whether the address may spend it */
   take(cost: number): boolean
@@ -18,11 +18,11 @@ export interface Reservation {
 }
 
 /**
- * In tenths of a millisecond: 2000 checks by ES256, 200 by ES512, or 40 questions to a provider. An office behind one address whose clients
- * all have an old key may need as much at once.
+ * What an address may spend at once, in tenths of a millisecond. This is enough for 2000 checks by ES256, 200 by ES512, or 40 questions to a
+ * provider. An office behind one address whose clients all have an old key may need as much.
  */
 const AT_ONCE = 2000
-/** What comes back in a second, a twentieth of a core. */
+/** What an address gets back in a second, in tenths of a millisecond. It is a twentieth of a core. */
 const A_SECOND = 500
 /** What an IPv6 /48 may spend, as a multiple of what one of its addresses may. */
 const NETWORK = 1.5

@@ -13,7 +13,7 @@ export interface OneAddress {
 /** The shortest and the longest period, in milliseconds. A service with few requests needs longer to show anything. */
 const PERIOD_MS = 20_000
 const LONGEST_MS = 300_000
-/** A period needs more requests than this to mean anything. At three a second they take half a minute. */
+/** A period needs at least so many requests to mean anything. At three a second they take half a minute. */
 const FEW = 100
 /** A share of the requests in a period. */
 const NEARLY_ALL = 0.9

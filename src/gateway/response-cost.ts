@@ -27,7 +27,7 @@ export function chargedFields(meters: readonly (readonly [category: string, toke
   return ['X-Tollgate-Charged', meters.map(([category, tokens]) => `${category}=${tokens}`).join(', ')]
 }
 
-/** The parts of the request that matter here. */
+/** What a tap must know of the request. */
 export interface Asked {
   /** A response to HEAD has no body to read. */
   readonly isHead: boolean

@@ -98,7 +98,7 @@ export interface CallerRules extends CallerResolver {
   readonly shadow: boolean
 }
 
-/** Places in a request's target and handshake that may contain a credential, which is never forwarded. */
+/** Places of a request that may contain a credential for the gateway. */
 export interface CredentialPlaces {
   /** Fields that may contain a credential, in lower case, even if they are forwarded. */
   readonly fields: readonly string[]
@@ -139,7 +139,7 @@ export interface Rules {
   readonly ahead: () => Ahead
   /** Who is never charged; `null` for nobody. */
   readonly exempt: { readonly users: ReadonlySet<string>; readonly hasAddress: (address: string) => boolean } | null
-  /** Whose runs are kept, and for how long. */
+  /** The windows whose usage a caller can see, and how long their runs are kept. */
   readonly usage: UsageRules
   readonly forwarder: Forwarder
   /** IANA zone of the time in the sentence of a 429. */

@@ -2,7 +2,7 @@ import { idsOfRequest } from '../lib/request-ids.ts'
 import { idsIn, isSampled, type Trace, traceparentOf } from '../lib/trace-context.ts'
 import { uuid } from '../lib/uuid.ts'
 
-/** `parent`: by the flag of the traceparent, and all requests without one. A number from 0 to 1: that share of the traces. */
+/** Which requests are sampled. `parent`: those whose traceparent has the flag, or that have none. A number from 0 to 1: that share of all traces. */
 export type Sample = 'parent' | number
 
 /**
