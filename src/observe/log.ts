@@ -201,10 +201,10 @@ function reportFailure(seen: StoreFailed, count: number, logger: Logger): void {
   logger[isExpected ? 'warn' : 'error']({ operation, reason, count, detail: scrub(message) }, 'the store fails')
 }
 
-/** So many of each code within the interval have their own line. Anybody can send invalid bytes at any rate. */
+/** How many requests of each code have their own line within an interval. Anybody can send invalid bytes at any rate. */
 const MOST_REFUSED = 20
 
-/** So many records of each kind within the interval have their own line. */
+/** How many records of each kind have their own line within an interval. */
 const MOST_UNREADABLE = 20
 
 /** Users return over hours, and each may have windows with a start in the future. */

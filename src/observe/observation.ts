@@ -16,9 +16,9 @@ export type Observation =
   | {
       readonly type: 'config_loaded'
       readonly file: string
-      /** The hash of the configuration and the files that it names; without such files 16 digits of the file's SHA-256. */
+      /** A hash of the configuration and the files that it names. Without such files it is the beginning of `sha256sum FILE`, 16 digits. */
       readonly hash: string
-      /** The hash of all that decides about requests, as the admin API and the dashboard show it (`config/fingerprint.ts`). */
+      /** A hash of what the configuration decides about requests, as the admin API and the dashboard show it (`config/fingerprint.ts`). */
       readonly rules: string
       /** The share of the limits that each category admits while the store is out; missing where this process charges nothing. */
       readonly storeOutage?: ReadonlyMap<string, number>
@@ -262,13 +262,13 @@ export type RecordKind = (typeof RECORD_KINDS)[number]
 
 export interface UnreadableRecord {
   readonly kind: RecordKind
-  /** The key of Redis, the beginning of such keys, or the table of SQLite. */
+  /** The key in Redis, the beginning of several keys there, or the table in SQLite that has the record. */
   readonly list: string
   /** The name of the record in the list, for the log only, because it may be the id of a user. */
   readonly id: string
 }
 
-/** A request that was refused on its connection: its head could not be read, or too many waited. */
+/** A request that was refused on its connection: its head could not be read, or too many requests waited there. */
 export interface RefusedOnConnection {
   /** The id that its client finds in `X-Request-Id`. */
   readonly requestId: string

@@ -98,7 +98,7 @@ function isPassedOver({ kind, charge, decision, tokens }: Settled): boolean {
   return before === 0 && overTokens(charge, decision, charge.cost + tokens) > 0
 }
 
-/** The label of a refusal: the scope of the window, or whatever else refused. */
+/** The label of a refusal: the scope of the window, or the other reason. */
 function scopeOf(refusedBy: Settled['refusedBy']): string {
   return typeof refusedBy === 'string' ? refusedBy : (refusedBy?.scope ?? 'store')
 }

@@ -65,9 +65,9 @@ export function createThrottle<T>(
 }
 
 /**
- * The same for events that somebody may look for singly: so many of a key within an interval are reported at once, one by one. Further
- * ones are reported as one at its end, with their count.
- * @param most of a key within `intervalMs` milliseconds
+ * A throttle for events that somebody may look for one by one: up to `most` events of a key within an interval are reported at once. Further
+ * events are reported as one at the end of the interval, with their count.
+ * @param intervalMs the interval in milliseconds, the same for all keys
  */
 export function createAllowance<T>(
   intervalMs: number,
@@ -108,7 +108,7 @@ export function createAllowance<T>(
 }
 
 /**
- * The same for events that follow from each other, like an outage and its end. All keys share one interval. Unreported events are
+ * A throttle for events that follow from each other, like an outage and its end. All keys share one interval. Unreported events are
  * reported in the order in which they last happened, also before the event of a new key. So the last report is of the last event.
  *
  * @param isUnordered whether the order of an event among others like it does not matter: if ten ways to fail had to keep their order, they
