@@ -2,7 +2,7 @@ import type { LineReader } from './entry.ts'
 import { readOwnLine } from './own-log.ts'
 import { readCombinedLine, readEnvoyLine } from './server-logs.ts'
 
-/** The format of a log. `nginx` is its default format, `combined`; `auto` finds the format of each file by its first line. */
+/** The format of a log. `nginx` is the default format of nginx, which is `combined`. `auto` tells the format by the first line of a file. */
 export const FORMATS = ['auto', 'own', 'combined', 'nginx', 'envoy'] as const
 export type Format = (typeof FORMATS)[number]
 

@@ -89,7 +89,7 @@ function fateOf(seen: Seen): Entry['fate'] | null {
   return exempt === 'user' ? 'exempt_user' : 'passed'
 }
 
-/** Whether it was denied before the quota. Questions of proxies are `answered`, and bad uploads may be charged first. */
+/** Whether a request was denied before the quota. A question of a proxy may be `answered`, and a bad upload `denied`, after a charge. */
 function isBeforeQuota(seen: Seen): boolean {
   const { outcome, decidedAt, category, cost, others } = seen
   if (outcome === 'denied') return !isMoment(decidedAt) || isGivenBack(seen)
