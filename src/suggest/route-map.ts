@@ -9,7 +9,7 @@ export interface SuggestedRule {
   readonly requests: number
   /** Whether it asks for no credential and charges nothing, because only public rules had its requests. */
   readonly isPublic: boolean
-  /** Whether the log does not name some of its callers, and it is not public. */
+  /** Whether the rule is not public and the log does not name some of its callers. */
   readonly isAnonymous: boolean
 }
 

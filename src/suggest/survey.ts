@@ -79,7 +79,7 @@ export function senderOf(entry: Entry): Sender {
   return { asker: askerOf(entry), name: entry.user ?? entry.address }
 }
 
-/** A gateway names a caller for each request that its rule may charge, if only by address. */
+/** The log of a gateway (`rule`) names a caller for each request that may be charged, if only by address. Other requests are public. */
 function askerOf({ user, target }: Entry): Asker {
   if (user !== null) return 'named'
   return target.kind === 'rule' ? 'public' : 'anonymous'
