@@ -4,7 +4,7 @@ import { ALARMING } from './status.ts'
 
 /** Whether requests failed, and whether the upstream or the gateway is to blame. Pure. */
 
-/** With this share of the failures one side is blamed alone. */
+/** One side is blamed alone if it has at least this share of the failures. */
 const NEARLY_ALL = 0.9
 
 /** The failures of one side. */

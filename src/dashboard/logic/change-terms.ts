@@ -7,14 +7,14 @@ import { type Expiry, expiryOf } from './override.ts'
 export const GUARD_TIMES = ['10m', '30m', '1h', '6h', '1d'] as const
 export type GuardTime = (typeof GUARD_TIMES)[number]
 
-/** As typed. */
+/** The terms of a change, as typed. */
 export interface Terms {
   readonly reason: string
   /** How long requests are counted; empty for no guard. */
   readonly guard: GuardTime | ''
   /** The share of refused requests, in percent, at which the change is taken back. */
   readonly refused: string
-  /** In the browser's zone, `2026-11-21T18:00`; empty for now. */
+  /** The begin in the browser's zone, `2026-11-21T18:00`; empty for now. */
   readonly from: string
   readonly until: Expiry
 }

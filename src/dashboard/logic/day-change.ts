@@ -11,11 +11,11 @@ export type FigureName = (typeof FIGURES)[number]
 
 export interface Figure {
   readonly name: FigureName
-  /** Of the last 24 hours. */
+  /** The sum of the last 24 hours. */
   readonly sum: number
   /** The relative change since the previous day, below 0 for a decrease; `null` if that day had nothing. */
   readonly change: number | null
-  /** By hour, oldest first. */
+  /** The sum of each hour, oldest first. */
   readonly hours: readonly number[]
 }
 
@@ -30,7 +30,7 @@ const PICKS: Readonly<Record<FigureName, (row: UsageRow) => number>> = {
   failed: ({ status0 = 0, status5xx = 0 }) => status0 + status5xx,
 }
 
-/** The present half hour is compared with an equal part of the one a day before. */
+/** The present half hour is compared with an equal part of the half hour a day before. */
 export function figuresOf(response: Pick<UsageResponse, 'from' | 'to' | 'step' | 'rows'>): readonly Figure[] {
   const points = pointsOf(response, (row) => FIGURES.map((name) => PICKS[name](row)))
   const today = points.slice(-A_DAY)

@@ -3,7 +3,7 @@ import { isSoft } from '../../quota/limit-value.ts'
 /** The differences of two JSON values, leaf by leaf, for the audit. A soft limit is one leaf. */
 
 export interface Difference {
-  /** With dots; empty if the values differ as a whole. */
+  /** The path of the leaf, with dots; empty if the values differ as a whole. */
   readonly path: string
   /** `undefined` if there was or is nothing. */
   readonly from: unknown

@@ -14,7 +14,7 @@ export type { Forecast }
 
 type Window = Pick<WindowResponse, 'limit' | 'over' | 'used' | 'startedAt' | 'resetAt'>
 
-/** For a window in the form of the API. */
+/** The forecast for a window in the form of the API. */
 export function forecastOf(
   window: Window,
   { shorter = [], ...sources }: Omit<ForecastSources, 'shorter'> & { readonly shorter?: readonly Window[] },

@@ -15,7 +15,7 @@ export function formatExact(language: Language, value: number): string {
 /** `1,500`, `12.5K`, `3M`, for an axis with little room. */
 export function formatShort(language: Language, value: number): string {
   if (value < 10_000) return formatNumber(language, value)
-  // Not in British English, where a million is "1m".
+  // American English if `en`, because in British English a million is "1m".
   return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(value)
 }
 
@@ -26,13 +26,13 @@ export function formatRate(language: Language, perSecond: number): string {
   return new Intl.NumberFormat(LOCALES[language], options).format(perSecond)
 }
 
-/** Rounded down, so that 100 % means full. @param share 0 to 1 */
+/** A share in percent with up to three digits, rounded down, so that 100 % means full. @param share 0 to 1 */
 export function formatShare(language: Language, share: number): string {
   const options = { style: 'percent', maximumSignificantDigits: 3, roundingMode: 'floor' } as const
   return new Intl.NumberFormat(LOCALES[language], options).format(share)
 }
 
-/** In the browser's time zone, or in the given one. */
+/** A day and the time to the second, in the given time zone, or else in the browser's. */
 export function formatTime(language: Language, at: Date | string, timeZone?: string): string {
   const options = { dateStyle: 'medium', timeStyle: 'medium', ...(timeZone !== undefined && { timeZone }) } as const
   return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(at))
@@ -123,7 +123,7 @@ function unit(language: Language, name: string, count: number): string {
 
 /** This part of a unit is left out, so that an hour and a second are `in 1 hour`. */
 const SLACK = 1 / 50
-/** In milliseconds. The gateway's clock is known to the second, so a moment this near counts as now. */
+/** A moment that is at most so many milliseconds ahead counts as now, because the gateway's clock is known to the second. */
 const NOW_MS = 1500
 
 /**

@@ -42,15 +42,15 @@ export function typedOf(text: string, words: Readonly<Record<Verb, readonly stri
 }
 
 export interface JumpSources {
-  /** Each with its name in the language of the page, in the order of the navigation. */
+  /** Each page with its name in the language of the dashboard, in the order of the navigation. */
   readonly pages: readonly (readonly [Page, string])[]
   readonly users: readonly string[]
-  /** Whether the users match the present text. Otherwise it is unknown whether a user's name begins with it. */
+  /** Whether `users` were read for the present text. Otherwise it is unknown whether a user's name begins with this text. */
   readonly areUsersRead: boolean
   readonly organisations: readonly string[]
   /** Rules of the route map. */
   readonly routes: readonly string[]
-  /** With the names by which they are found. */
+  /** Each look with the name by which it is found. */
   readonly looks: readonly (readonly [Look, string])[]
 }
 

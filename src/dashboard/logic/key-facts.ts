@@ -1,6 +1,6 @@
 import type { TokenResponse, UsersResponse } from '../../contract/api.ts'
 
-/** What a new access key of a user should have, from what is known of the user. Pure. */
+/** The organisation and the plan that a new access key of a user should have, as far as they are known. Pure. */
 
 export interface Facts {
   readonly organisation?: string | undefined

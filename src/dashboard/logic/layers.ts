@@ -4,7 +4,7 @@ import { isFactor, type OverrideValue } from './override-layers.ts'
 
 /** Layers over time as the audit has them, oldest first. */
 
-/** Without the state, which depends on the moment. */
+/** A layer without its state, which depends on the moment. */
 export type Layer = Omit<LayerResponse, 'state'>
 
 export function layersIn(value: unknown): readonly Layer[] {

@@ -20,7 +20,7 @@ export type Stage =
   | { readonly at: 'edited'; readonly problems: Problems }
   | { readonly at: 'reviewed'; readonly review: Review; readonly error: Error | null }
   | { readonly at: 'sent'; readonly review: Review | null }
-  /** @property removing what was to be removed; `null` for a change */
+  /** @property removing the version that was to be removed; `null` for a change */
   | { readonly at: 'unknown'; readonly error: Error; readonly removing: Seen | null }
   | { readonly at: 'overtaken'; readonly error: Error | null; readonly problems: Problems }
   | { readonly at: 'failed'; readonly error: Error }

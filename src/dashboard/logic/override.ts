@@ -25,7 +25,7 @@ export interface OverridableWindow {
   readonly resetAt?: string | null
   /** Tokens that pass beyond the limit. Default none. */
   readonly over?: number | undefined
-  /** The limit without an override; `null` for none. Absent if it is that of everybody or of the user's plan. */
+  /** The limit without an override; `null` for none. Absent if the limit of everybody or of the user's plan applies. */
   readonly byDefault?: number | null
   /** For an organisation: what each configured plan sets, `null` if nothing. */
   readonly byPlan?: Readonly<Record<string, number | null>>
@@ -124,7 +124,7 @@ export function withFields(form: OverrideForm, { windows }: Pick<Overridable, 'w
   return { ...form, limits: Object.fromEntries(Object.entries(form.limits).filter(([path]) => fields.has(path))) }
 }
 
-/** What has been edited since a form was sent, on top of what is set now; `null` for nothing. */
+/** The form with the present values and the edits since it was sent; `null` if there are no such edits. */
 export function editsSince(form: OverrideForm, sent: OverrideForm, set: OverrideForm): OverrideForm | null {
   const { limits: _, ...edits } = differing({ ...form }, { ...sent })
   // A form that was begun anew does not have the limits that were sent, so these are given up.
@@ -134,7 +134,7 @@ export function editsSince(form: OverrideForm, sent: OverrideForm, set: Override
   return isEdited ? { ...set, ...edits, limits: { ...set.limits, ...limits } } : null
 }
 
-/** Whether what was sent is set now. */
+/** Whether the present override has the values that were sent. */
 export function isSet(sent: OverrideBody, override: OverrideResponse | null): boolean {
   if (override === null) return false
   const { plan, factor, periodDay, bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
@@ -204,20 +204,20 @@ function setsAnything({ limits, factor, periodDay, plan, bypassGlobal, shadow }:
   return bypassGlobal || shadow || texts.some((text) => text.trim() !== '')
 }
 
-/** `undefined` for none, `null` if it is no day. */
+/** The day of a text; `undefined` if the text is empty, `null` if it is no day. */
 function dayOf(text: string): number | null | undefined {
   if (text === '') return undefined
   return /^([1-9]|[12]\d|3[01])$/.test(text) ? Number(text) : null
 }
 
-/** `undefined` for none, `null` if it is no factor. */
+/** The factor of a text; `undefined` if the text is empty, `null` if it is no factor from 0 to 100. */
 function factorOf(text: string): number | null | undefined {
   if (text === '') return undefined
   const factor = Number(text)
   return /^\d{1,3}(\.\d{1,3})?$/.test(text) && factor <= 100 ? factor : null
 }
 
-/** In ISO 8601; `null` for never, `undefined` if it is no future time. */
+/** The moment of an end in ISO 8601; `null` for never, `undefined` if it is no future time. */
 export function expiryOf(expiry: Expiry, now: number): string | null | undefined {
   if (expiry.kind === 'never') return null
   const at = momentOf(expiry, now)

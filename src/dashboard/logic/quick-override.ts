@@ -12,8 +12,8 @@ export type QuickKind = 'half' | 'double' | 'block'
 export const FACTORS = { half: 1.5, double: 2, block: 0 } as const
 
 /**
- * The body that multiplies what is in force. With an end it is a layer with only the factor. Without one it replaces what is set,
- * keeps its limits and multiplies them. Shadow mode ends if somebody is to be blocked.
+ * The body that multiplies what is in force. With an end it is a layer with only the factor. Without an end it replaces what is
+ * set, but keeps the limits and multiplies them. Shadow mode ends if somebody is to be blocked.
  * @param expiresAt in ISO 8601; `null` for never
  */
 export function quickBody(

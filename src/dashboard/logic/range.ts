@@ -57,7 +57,7 @@ function isMoment(text: string | undefined): text is string {
   return text !== undefined && MOMENT.test(text) && !Number.isNaN(Date.parse(text))
 }
 
-/** Whether it is a day, and not a moment. */
+/** Whether a text is a day, and not a moment. */
 export function isDay(text: string): boolean {
   return text.length === 'YYYY-MM-DD'.length
 }

@@ -41,7 +41,7 @@ function ratesBy(at: number, rate: (field: Field) => number): Rates {
 export const KEPT = 90
 export const SPAN = 3
 
-/** In milliseconds. Between looks further apart nothing was measured, because nobody looked at the page. */
+/** The longest gap between looks, in milliseconds. In a longer gap nothing was measured, because nobody looked at the page. */
 const LONGEST_GAP_MS = 20_000
 
 /** @param looks oldest first */

@@ -23,7 +23,7 @@ export type ChartTone =
   | 'gateway5xx'
   | PartTone
 
-/** For categories, routes and other series without a colour of their own, in the order of their size. */
+/** Tones for categories, routes and other series without a colour of their own, which get them in the order of their size. */
 export const PART_TONES = ['part1', 'part2', 'part3', 'part4', 'part5'] as const
 export type PartTone = (typeof PART_TONES)[number]
 

@@ -153,7 +153,7 @@ export interface Change {
   readonly path: string
   readonly from: Value
   readonly to: Value
-  /** Whether it is given back to the file. */
+  /** Whether the value is given back to the file. */
   readonly toFile: boolean
 }
 

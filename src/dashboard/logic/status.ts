@@ -10,7 +10,7 @@ const GOES = 0.005
 /** A share of failures that is shown in red. */
 export const ALARMING = 0.05
 
-/** With fewer forwarded requests a share of failures means nothing. */
+/** A share of failures means nothing with fewer forwarded requests than this. */
 const LEAST_FORWARDED = 20
 
 /** A global window without room. */

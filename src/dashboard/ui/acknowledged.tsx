@@ -5,7 +5,7 @@ import { Plain } from './small.tsx'
 
 /** A note that stays until somebody has seen it. */
 export interface Standing {
-  /** Changes if the note is about something new, so that it is shown again. */
+  /** Another id means that the note is about something new, so that the note is shown again. */
   readonly id: string
   readonly note: ReactNode
 }

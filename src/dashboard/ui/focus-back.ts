@@ -21,13 +21,13 @@ export function useFocusBack(openerOf: () => Element | null | undefined): void {
   }, [])
 }
 
-/** For a button that is gone or disabled after it was pressed. The focus moves to its field, or to the heading of its panel. */
+/** Moves the focus from a button that will be gone or disabled: to the input of its field, or to the heading of its panel. */
 export function focusNear(button: Element): void {
   const near = button.closest('.field')?.querySelector('input') ?? headingAround(button)
   near?.focus({ preventScroll: true })
 }
 
-/** For a button that is disabled while it waits, and so loses the focus. It gets the focus back, unless somebody has moved it. */
+/** Gives the focus back to a button that lost it by being disabled while it waits, unless somebody has moved the focus meanwhile. */
 export function useFocusKept(isWaiting: boolean): RefObject<HTMLButtonElement | null> {
   const button = useRef<HTMLButtonElement>(null)
   useEffect(() => {

@@ -114,7 +114,7 @@ interface OptionProps {
 function Option({ goal, id, isChosen, onGo }: OptionProps) {
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: the field above keeps the focus and names the option that is chosen
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field above
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys
     <div role="option" id={id} aria-selected={isChosen} onClick={() => onGo(goal)}>
       {goal.verb !== undefined ? (
         <bdi>{t(`jump.do.${goal.verb}`, { name: visible(goal.name) })}</bdi>

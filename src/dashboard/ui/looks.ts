@@ -18,7 +18,7 @@ const NONE: Looks = { looks: [], left: [] }
 /** Adds a result, and returns all that are kept, even from earlier visits of the page. @param now `null` until there is a result */
 export function useLooks(now: NowResponse | null): Looks {
   const [seen, change] = useKept('looks', NONE)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new look changes what was seen
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new result is added
   useEffect(() => {
     if (now?.store.answers) change((before) => withLook(before, now))
   }, [now])

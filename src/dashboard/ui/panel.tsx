@@ -74,7 +74,7 @@ interface TurningProps {
   readonly of?: 'list' | 'past'
 }
 
-/** The buttons that turn the pages of a list. The pressed one may disappear, and then the heading gets the focus. */
+/** The buttons that turn the pages of a list. If the pressed button disappears, the heading gets the focus. */
 export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }: TurningProps) {
   const buttons = useRef<HTMLDivElement>(null)
   const pressed = useRef<Element>(null)

@@ -2,7 +2,7 @@ import { number, t } from '../i18n/text.ts'
 import { type AskedPrice, rangeOf } from '../logic/costs.ts'
 import './price.css'
 
-/** A price that depends on the request, in words: its range, what is read, and each possible price. */
+/** A price that depends on the request, in words: its range, the part of the request that is read, and each possible price. */
 export function Price({ of }: { readonly of: AskedPrice }) {
   const { least, most } = rangeOf(of)
   return (

@@ -135,7 +135,7 @@ function Bars({ id, x, y, series, points }: BarsProps) {
       if (tone === null || value <= 0) return null
       const bottom = y(below)
       below += value
-      // At least this high, so that it can be seen.
+      // A part is at least 2 pixels high, so that it can be seen.
       const height = Math.max(2, bottom - y(below))
       return (
         <Bar

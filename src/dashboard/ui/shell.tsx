@@ -129,7 +129,7 @@ function Who() {
 }
 
 export function Preferences() {
-  // Without this, Mantine would put a <style> element into the page to stop transitions.
+  // Without `keepTransitions`, Mantine would put a <style> element into the page to stop transitions.
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   return (
     <>

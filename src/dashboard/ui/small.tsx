@@ -67,7 +67,7 @@ export function At({ at }: { readonly at: string }) {
   )
 }
 
-/** A button of less weight than the one that sends a form. */
+/** A button that looks less important than the one that sends a form. */
 export function Plain(props: ComponentProps<typeof Button<'button'>>) {
   return <Button variant="default" {...props} />
 }

@@ -11,7 +11,7 @@ interface ConflictProps extends Pick<Entry, 'what' | 'subject'> {
   readonly file?: SettingsResponse
 }
 
-/** Says who else has changed the same thing, from the latest such entry of the audit. */
+/** Says who else has changed the same thing, from the latest entry of the audit about it. */
 export function Conflict({ what, subject, file }: ConflictProps) {
   const [entry, setEntry] = useState<Entry | null>(null)
   useEffect(() => {

@@ -105,7 +105,7 @@ function noneText(hasFilter: boolean, next: number | null) {
   return next === null ? 'audit.noneFound' : 'audit.noneHere'
 }
 
-/** The `next` of the previous page; empty for the newest. */
+/** The place of the page in the audit, which is the `next` of the page before it; empty for the newest page. */
 function placeIn({ before = '' }: Fields): string {
   return /^[1-9]\d{0,14}$/.test(before) ? before : ''
 }

@@ -9,13 +9,13 @@ import { useFields } from '../../ui/address.tsx'
 import { Note } from '../../ui/small.tsx'
 
 interface VerdictProps {
-  /** For the time in question; `undefined` if nothing was counted. */
+  /** The counts of the time in question; `undefined` if nothing was counted. */
   readonly row: UsageRow | undefined
   /** The steps of the range: half-hours, or days. */
   readonly points: readonly SeriesPoint[]
 }
 
-/** Whether the upstream or the gateway fails, how much each of them, and when most. */
+/** Says whether the upstream or the gateway fails, how much each of them fails, and when most. */
 export function Verdict({ row, points }: VerdictProps) {
   const counted = countedIn(row)
   const { requests, status5xx, status0, refused, status4xx } = counted

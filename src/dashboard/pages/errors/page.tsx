@@ -165,9 +165,9 @@ function Failures({ route, points }: OfRoute) {
 }
 
 interface FailingRoutesProps {
-  /** For the time in question, one for each route. */
+  /** One row for each route, with the counts of the time in question. */
   readonly rows: readonly UsageRow[]
-  /** For all requests together. */
+  /** The counts of all requests together. */
   readonly all: UsageRow | undefined
 }
 

@@ -117,7 +117,7 @@ interface KnownUsersProps {
   readonly onChoose: (user: string) => void
 }
 
-/** Whether there is such a user, and who else may be meant. */
+/** Says whether the typed user is known, and which other users may be meant. */
 function KnownUsers({ user, found, onChoose }: KnownUsersProps) {
   if (user === '' || found === null) return null
   const others = found.filter((each) => each.user !== user)

@@ -30,7 +30,7 @@ interface Draft {
 const EMPTY: Draft = { user: '', name: '', expiry: { kind: 'never' }, organisation: null, plan: null, byLink: false }
 
 /**
- * The draft of an access key, and what became of it. The draft is kept while one looks at other pages.
+ * The draft of an access key, and the result of sending it. The draft is kept while somebody looks at other pages.
  * @param factsOf what a new key of a user has, unless something else is chosen
  */
 export function useNewKey(factsOf: (user: string) => Facts) {

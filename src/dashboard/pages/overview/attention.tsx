@@ -25,13 +25,13 @@ interface Pressed {
   readonly used: number
   readonly limit: number
   readonly isFull: boolean
-  /** When it ends if it is full, or else when it will be full; in ISO 8601, `null` for never. */
+  /** When the window ends if it is full, or else when it will be full; in ISO 8601, `null` for never. */
   readonly at: string | null
   /** How many extra tokens are left to pay while the window is full. Default none. */
   readonly granted?: number | undefined
 }
 
-/** What is full, or will be at the present pace: global windows, and those of organisations and users. */
+/** Windows that are full, or will be at the present pace: global windows, and those of organisations and users. */
 export function Attention({ now }: { readonly now: NowResponse }) {
   const users = usePoll<UsersResponse>(`/api/users?order=full&limit=${ASKED}`, EVERY_MS).data
   const organisations = usePoll<OrganisationsResponse>(`/api/organisations?order=full&limit=${ASKED}`, EVERY_MS).data

@@ -67,7 +67,7 @@ const PAGE_OF: Readonly<Record<Figure['name'], Page>> = {
   failed: 'errors',
 }
 
-/** What happened in the last 24 hours, from the store, and what happens now. @param latest `undefined` until it is measured */
+/** Figures of the last 24 hours, from the store, and the present rates. @param latest `undefined` until rates are measured */
 function Figures({ latest }: { readonly latest: Rates | undefined }) {
   const usage = usePoll<UsageResponse>(TWO_DAYS_PATH, FIGURES_EVERY_MS).data
   const figures = usage === null ? null : figuresOf(usage)

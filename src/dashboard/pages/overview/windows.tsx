@@ -120,7 +120,7 @@ function ForecastText({ of, shadow }: ForecastTextProps) {
   }
 }
 
-/** That a window is full, since when if known, and until when. */
+/** Says that a window is full, since when if known, and until when. */
 function Full({ of: { resetAt, since }, shadow }: ForecastTextProps) {
   if (shadow) return <Tag tone="warn">{t('forecast.fullShadow')}</Tag>
   return (

@@ -92,7 +92,7 @@ function Unmatched({ unmatched: { kind, hits, latest } }: Pick<RoutesResponse, '
   )
 }
 
-/** Each route with its counts, and the ways to its refusals and errors. @param allTokens of all routes, of which each has a share */
+/** Each route with its counts, and links to its refusals and errors. @param allTokens the tokens of all routes together */
 function columnsOf(allTokens: number): readonly Column<RouteUsage>[] {
   const count = (id: 'requests' | 'status4xx', head: string) => counted<RouteUsage>(id, head, (row) => row[id])
   return [

@@ -175,7 +175,7 @@ interface Shown {
 
 /**
  * After Enter, opens the owner with exactly the typed id, or the only owner that the search has found.
- * @param page `null` until it is there
+ * @param page `null` until it is loaded
  * @returns what to call with the typed text when Enter is pressed
  */
 function useOpenOnly(kind: Kind, query: string, page: Shown | null): (typed: string | null) => void {

@@ -57,7 +57,7 @@ function wordsOf({ value }: Lying): string {
 }
 
 interface EndNotesProps extends Of {
-  /** `null` removes what is set. */
+  /** The new override; `null` removes all that are set. */
   readonly body: OverrideBody | null
 }
 

@@ -7,7 +7,7 @@ import { FromTo } from '../../ui/from-to.tsx'
 import { changedName, changedValue } from '../audit/values.tsx'
 
 interface LinesProps {
-  /** In the form of a body, as `flatOf` makes it; `null` for no override. The same applies to `to`. */
+  /** In the form of a body, as `flatOf` makes it; `null` for no override. `to` has the same form. */
   readonly from: unknown
   readonly to: unknown
   readonly of: Overridable

@@ -40,7 +40,7 @@ export function Reset() {
   )
 }
 
-/** Exports or forgets what is kept of a user. */
+/** Exports or forgets the data that are kept of a user. */
 export function Person() {
   const { response, path } = useOwn()
   return (

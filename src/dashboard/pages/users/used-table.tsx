@@ -70,7 +70,7 @@ export function UsedTable({ kind, lines, none, shadow, organisation, read }: Use
   )
 }
 
-/** Whether requests are refused and by which scope, and what was set. */
+/** Whether requests are refused and by which scope, and marks of the override. */
 function State({ of: line, shadow }: { readonly of: Line } & Pick<UsedTableProps, 'shadow'>) {
   const { override } = line
   const ofUser = ofUserIn(override)
