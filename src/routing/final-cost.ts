@@ -75,9 +75,9 @@ export function costByStatus(rule: SettleRule, status: number, reserve: number):
 }
 
 /**
- * The cost of a request that reached the upstream and got no response, so that the gateway responds: all, unless the rule sets another
- * cost. A client can cause that after the work is done: it asks for work that takes longer than the gateway waits, or for a field that
- * makes the head of the response too large.
+ * The cost of a request that reached the upstream and got no response, so that the gateway responds. It is the whole reserve, unless the rule
+ * sets another cost. A client can cause that after the work is done: it asks for work that takes longer than the gateway waits, or for a
+ * field that makes the head of the response too large.
  */
 export function costWithoutResponse(rule: SettleRule, reserve: number): FinalCost {
   const amount = rule.status.get('gateway')

@@ -29,7 +29,7 @@ export interface MethodNotAllowed {
   readonly allow: readonly string[]
 }
 
-/** Services that fold paths differ about which rule matches this one, so it is refused. */
+/** The path is refused, because services that fold paths differ about the rule that it matches. */
 export interface Unclear {
   readonly unclear: Extract<TargetProblem['code'], 'target_only_dots' | 'target_letter_case'>
 }
