@@ -14,7 +14,7 @@ export interface AskedPrice {
   readonly kind: 'asked'
   readonly source: PriceSource
   readonly reading: PriceReading
-  /** Whole tokens of a request with no value there, or an unlisted one; `null` where such a request is refused. */
+  /** Whole tokens of a request with no value at the source, or with an unlisted value; `null` where such a request is refused. */
   readonly otherwise: number | null
   /** The most elements of a body that is an array and costs the sum of its elements; `null` where such a body is refused. */
   readonly batch: number | null
