@@ -2,8 +2,8 @@
 const PROBLEM = /application\/problem\+json/i
 
 /**
- * Whether a client gets a problem of RFC 9457 with the same fields as extensions: it names the type, and gives plain JSON no higher weight
- * (RFC 9110, 12.4.2). A range like `application/*` does not name the type, because old clients send that.
+ * Whether a client gets a problem of RFC 9457, which has the members of the usual body too. It does if it names the type and gives plain
+ * JSON no higher weight (RFC 9110, 12.4.2). A range like `application/*` does not name the type, because old clients send that.
  * @param accept of the request
  */
 export function acceptsProblem(accept: string | undefined): boolean {

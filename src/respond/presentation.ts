@@ -16,7 +16,7 @@ export interface Presentation {
 
 /** The statuses by which a proxy knows a refusal. */
 export interface ProxyRules {
-  /** 429: the client's status. 403: this status for every refusal but a 401; `X-Tollgate-Status` has the client's. */
+  /** With 429 each refusal has the client's status. With 403 all but a 401 have 403, and `X-Tollgate-Status` has the client's status. */
   readonly refuseWith: 429 | 403
 }
 

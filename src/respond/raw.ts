@@ -9,7 +9,7 @@ const LINGER_MS = 5_000
  * The client must see that the response is not complete. A reset shows it; a clean end would look like the end of a
  * body.
  * @param behind whether other responses came before this one on the connection. A reset would destroy what the client has not read of
- * them, so in HTTP/1.1 the connection is ended instead. There its end completes no response of ours
+ * them. So in HTTP/1.1 the connection is ended instead, which completes no response of ours
  */
 export function breakOff({ req, res }: { req: IncomingMessage; res: ServerResponse }, behind: boolean): void {
   const socket: Socket = req.socket
