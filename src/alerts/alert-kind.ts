@@ -29,7 +29,7 @@ interface AlertScopeMeaning {
   readonly subject: string | null
 }
 
-/** An integer. */
+/** A key of an alert whose value is an integer. */
 interface AlertKey {
   readonly min: number
   readonly max: number
@@ -40,11 +40,11 @@ interface AlertKey {
 
 /** The event in the form for receivers. */
 interface AlertEventForm {
-  /** The end of its `type`. */
+  /** The last part of the event's `type`. */
   readonly type: string
   /** The names under which an event has the used amount and the limit, in the order of an event. */
   readonly amounts: Readonly<Record<string, 'used' | 'limit'>>
-  /** The name of the end. */
+  /** The name under which an event has the end of the run or the half hour. */
   readonly end: string
 }
 

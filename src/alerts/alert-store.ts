@@ -21,7 +21,7 @@ export interface AlertStore {
   raiseAlerts(events: readonly NewEvent[]): Promise<readonly Raised[]>
   /**
    * Takes events that are due, the longest due first. For `leaseMs` milliseconds no other process gets them.
-   * @param wanted alerts, each with the most events of it
+   * @param wanted the alerts, and for each the most events to take
    * @throws StoreError
    */
   takeAlerts(wanted: readonly Wanted[], leaseMs: number): Promise<readonly TakenEvent[]>
