@@ -9,13 +9,10 @@ import type { Setup } from './state.ts'
 /** How old a present refusal may be, in milliseconds. */
 export const RECENT_MS = 5 * 60_000
 
-/** How many refusals are looked at. The counts include no others, so each of them is at most this. */
-export const MOST_RECENT = 100
-
 type Full = StatusResponse['full'][number]
 type Costs = Pick<Setup, 'cheapest' | 'priced'>
 
-/** By category, the full global window that ends last. @param recent the refusals of the last minutes, latest first */
+/** By category, the full global window that ends last. @param recent the refusals of the last minutes */
 export function fullWindows(windows: WindowStatuses, recent: readonly Episode[], costs: Costs): Full[] {
   return Object.entries(windows).flatMap(([category, list]) => {
     const full = list.flatMap((window) => fullWindow(category, window, recent, costs))
@@ -63,6 +60,14 @@ export function whoIsRefused(recent: readonly Episode[]): Pick<StatusResponse, '
     organisations: of('Organisation', 'organisation'),
     global: of('Global', 'user'),
   }
+}
+
+/** Of each global window, the latest refusal. @param recent latest first */
+export function latestGlobal(recent: readonly Episode[]): readonly Episode[] {
+  const global = recent.filter(({ scope }) => scope === 'Global')
+  return [...Map.groupBy(global, ({ category, window }) => `${category} ${window}`).values()].flatMap(
+    ([one]) => one ?? [],
+  )
 }
 
 type Beat = Pick<Replica, 'instance' | 'startedAt' | 'counts'>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fullWindows, lastMinute, whoIsRefused } from '../../src/admin/status.ts'
+import { fullWindows, lastMinute, latestGlobal, whoIsRefused } from '../../src/admin/status.ts'
 import type { WindowStatus } from '../../src/quota/status.ts'
 import type { Episode } from '../../src/usage/episodes.ts'
 
@@ -65,6 +65,12 @@ test('each refused user and each organisation counts once, by the scope of the l
     refusalOf({ user: 'eve', scope: 'Global' }),
   ]
   expect(whoIsRefused(recent)).toEqual({ users: 1, organisations: 1, global: 2 })
+})
+
+test('the latest refusal of each global window stands for the earlier ones', () => {
+  const [late, early] = [refusalOf({ scope: 'Global' }), refusalOf({ scope: 'Global', user: 'eve', last: LAST - 1 })]
+  const other = refusalOf({ scope: 'Global', category: 'write' })
+  expect(latestGlobal([refusalOf(), late, other, early])).toEqual([late, other])
 })
 
 test('requests of the last minute are counted from the first look in it, over replicas that come and go', () => {

@@ -3,21 +3,24 @@ import type { NowResponse, RoutesResponse, ScopedTable, StatusResponse } from '.
 import { upsetOf } from '../../control/keeper.ts'
 import type { Changes, LastChange } from '../../control/state.ts'
 import { type Bucket, lastHalfHour } from '../../failures/histogram.ts'
+import { together } from '../../lib/serialize.ts'
 import type { LimitTable } from '../../quota/policy.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { BEAT_MS, type LetIn, type Replica, type ReplicaCounts, UNMATCHED } from '../../replicas/presence.ts'
+import { episodePages } from '../../usage/episode-pages.ts'
+import type { Episode } from '../../usage/episodes.ts'
 import type { Desk } from '../desk.ts'
 import { type AdminResponse, iso, ok, type Route } from '../http.ts'
 import { route } from '../route.ts'
 import type { Setup } from '../state.ts'
-import { fullWindows, lastMinute, MOST_RECENT, RECENT_MS, whoIsRefused } from '../status.ts'
+import { fullWindows, lastMinute, latestGlobal, RECENT_MS, whoIsRefused } from '../status.ts'
 import { globalWindows } from './quota.ts'
 
 type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
 
 /** Routes that show the present state: the replicas and their sums, and the route map with its hits. */
 export function nowRoutes(desk: Desk, now: () => number): Route[] {
-  const seen = { ...lastSeen(desk, now), upsets: upsetsOf(desk), lastMinute: lastMinute() }
+  const seen = { ...lastSeen(desk, now), upsets: upsetsOf(desk), lastMinute: lastMinute(), refusals: lately(desk) }
   return [
     route('GET', '/api/now', {
       summary: 'The present state of the replicas, the store, the upstream and the global windows',
@@ -91,9 +94,29 @@ function upsetsOf({ store }: Desk) {
   }
 }
 
+/** After more refusals than this, their counts are used again for `KEPT_MS`, which is less than the 5 s between two polls of a page. */
+const FEW = 1000
+const KEPT_MS = 4000
+
+/** Who was refused in the last minutes. Up to 20,000 refusals are read, so all who ask meanwhile share one reading. */
+function lately({ store }: Desk) {
+  const read = async (at: number) => {
+    const recent: Episode[] = []
+    for await (const page of episodePages(store, { since: at - RECENT_MS })) recent.push(...page)
+    return { at, isLong: recent.length > FEW, who: whoIsRefused(recent), global: latestGlobal(recent) }
+  }
+  let last: Awaited<ReturnType<typeof read>> | null = null
+  return together(async () => {
+    const { at } = await store.controlVersion()
+    if (last?.isLong !== true || at < last.at || at >= last.at + KEPT_MS) last = await read(at)
+    return last
+  })
+}
+
 interface Seen extends ReturnType<typeof lastSeen> {
   readonly upsets: ReturnType<typeof upsetsOf>
   readonly lastMinute: ReturnType<typeof lastMinute>
+  readonly refusals: ReturnType<typeof lately>
 }
 
 /** A store that takes no writes may still be read, but nothing is charged there and no replica can report. */
@@ -182,20 +205,15 @@ function ofReplicas(beats: Beats): Pick<NowResponse, 'counts' | 'replicas'> {
 }
 
 async function statusResponse(desk: Desk, seen: Seen): Promise<StatusResponse> {
-  const [view, beats] = await Promise.all([desk.view(), seen.ask()])
-  const since = view.at - RECENT_MS
-  const [upsets, windows, { episodes }] = await Promise.all([
-    seen.upsets(view.state, view.at),
-    globalWindows(desk, view),
-    desk.store.readRefusals({ since }, { cursor: null, limit: MOST_RECENT }),
-  ])
+  const [view, beats, { who, global }] = await Promise.all([desk.view(), seen.ask(), seen.refusals()])
+  const [upsets, windows] = await Promise.all([seen.upsets(view.state, view.at), globalWindows(desk, view)])
   return {
     store: { answers: true },
     storeOutage: Object.fromEntries(view.setup.storeOutage),
     shadow: view.shadow,
     controlVersion: view.state.version,
-    full: view.shadow ? [] : fullWindows(windows, episodes, view.setup),
-    ...whoIsRefused(episodes),
+    full: view.shadow ? [] : fullWindows(windows, global, view.setup),
+    ...who,
     upstream: seen.lastMinute(beats, view.at),
     ...(upsets.length > 0 && { upsets }),
   }

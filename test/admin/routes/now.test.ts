@@ -3,6 +3,8 @@ import { GUARD, SCHEDULE } from '../../../src/control/control-store.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import type { Replica } from '../../../src/replicas/presence.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { closedAtEnd } from '../../setup/at-end.ts'
+import { episode } from '../../usage/usage-log.suite.ts'
 import { NOW, type Running, startAdmin, YAML } from '../running.ts'
 
 let running: Running
@@ -302,6 +304,29 @@ test('the status says in one summary who is refused, by which window, and what t
   })
   await call('PATCH', '/api/quota', { body: { shadow: true } })
   expect(await status()).toMatchObject({ shadow: true, full: [], controlVersion: 1 })
+})
+
+test('the status counts every user who was refused in the last minutes, and reads many refusals once for polls that come together', async () => {
+  const own = closedAtEnd(openSqliteStore({ file: ':memory:', clock: () => clock }))
+  let asked = 0
+  const readRefusals: typeof own.readRefusals = (filter, page) => {
+    if (page.cursor === null) asked++
+    return own.readRefusals(filter, page)
+  }
+  const { call } = await start({ store: own, broken: { readRefusals } })
+  for (let sequence = 1; sequence <= 21; sequence++) {
+    const episodes = Array.from({ length: 50 }, (_, i) =>
+      episode({ user: `user-${sequence}-${i}`, first: clock, last: clock }),
+    )
+    await own.addUsage({ instance: 'i', sequence, series: [], episodes })
+  }
+  const users = async () => (await call('GET', '/api/status')).json.users
+  expect(await Promise.all([users(), users()])).toEqual([1050, 1050])
+  expect([await users(), asked]).toEqual([1050, 1])
+  clock += 5000
+  expect([await users(), asked]).toEqual([1050, 2])
+  clock += 5 * 60_000
+  expect(await users()).toBe(0)
 })
 
 test('the status stays known while the store is out', async () => {
