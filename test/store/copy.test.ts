@@ -28,6 +28,7 @@ import { openDatabase, SqliteFile } from '../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SERIES_KINDS } from '../../src/usage/series.ts'
+import { eventOf, reachedBy } from '../alerts/happenings.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
 import { sharedRedis } from '../setup/redis.ts'
@@ -216,6 +217,38 @@ async function live(place: Place): Promise<void> {
   }
   const times = { startedAt: start, first: start, last: start }
   await store.addUsage({ ...flush, episodes: STRANGE_IDS.map((user) => episode({ user, ...times })) })
+}
+
+/** A charge that is remembered by its key. */
+const ONCE: Charge = { ...charge('once'), once: { key: 'key', body: 'body', forMs: 600_000, replays: 3 } }
+/** A claim whose run lasts longer than the test. */
+const EVENT = eventOf(reachedBy('alice'))
+
+/** What a gateway puts there and a copy does not contain. */
+async function liveBriefly(place: Place): Promise<void> {
+  const store = await place.store()
+  await store.settle({ instance: 'brief', sequence: 1, refunds: [], charges: [ONCE] })
+  await store.raiseAlerts([EVENT])
+  await store.countForGuard('guard', 'brief', { requests: 9, refused: 1 })
+  await store.endSession('session', 600_000)
+  await store.putHandover('handover', 'sealed', 600_000)
+  await store.keepKeySet('issuer', '{}', 0)
+}
+
+/** What is read of these entries, and what becomes of a charge and an event that repeat one of them. */
+async function briefReadings(place: Place) {
+  const store = await place.store()
+  const [decision] = await store.settle({ instance: 'again', sequence: 1, refunds: [], charges: [ONCE] })
+  return {
+    alerts: await store.listAlerts(),
+    events: (await store.readAlerts([EVENT.happening.alert], 10)).flatMap(({ events }) => events),
+    guard: await store.readGuard('guard'),
+    isSessionEnded: await store.isSessionEnded('session'),
+    handover: await store.takeHandover('handover'),
+    keySet: await store.readKeySet('issuer'),
+    charge: decision?.once?.kind,
+    raised: await store.raiseAlerts([{ ...EVENT, id: 'again' }]),
+  }
 }
 
 function override(limit: number): UserOverride {
@@ -532,6 +565,34 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await readings(other)).toEqual(await readings(one))
     })
 
+    it('a copy with force leaves nothing of the target that a copy does not contain, such as charges that are remembered by a key', async () => {
+      const [one, other, used] = [PLACES[from](), PLACES[to](), PLACES[to]()]
+      await live(one)
+      for (const place of [other, used]) await liveBriefly(place)
+      expect(await briefReadings(used)).toMatchObject({
+        ...{ isSessionEnded: true, handover: 'sealed', charge: 'replayed', raised: ['known'] },
+        ...{ alerts: [{ pending: 1 }], events: [{}], guard: { requests: 9, refused: 1 }, keySet: { text: '{}' } },
+      })
+      await copy(one, other, true)
+      expect(await briefReadings(other)).toEqual({
+        ...{ isSessionEnded: false, handover: null, charge: 'charged', raised: ['stored'] },
+        ...{ alerts: [], events: [], guard: { requests: 0, refused: 0 }, keySet: null },
+      })
+    })
+
+    it('a copy with force leaves in the target what gateways that are alive report of themselves, and the number of their last flush', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      await live(one)
+      const target = await other.store()
+      await target.beat(REPLICA)
+      const flush = { instance: REPLICA.instance, sequence: 1, series: [entry({ start: bucketStart(Date.now()) })] }
+      await target.addUsage({ ...flush, episodes: [] })
+      await copy(one, other, true)
+      expect(await target.listReplicas()).toMatchObject([{ instance: REPLICA.instance, pid: 42 }])
+      await target.addUsage({ ...flush, episodes: [] })
+      expect(await readings(other)).toEqual(await readings(one))
+    })
+
     it('a copy is refused while a gateway uses either store, and made with force', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(one)
@@ -667,14 +728,6 @@ describe('a Redis that is filled', () => {
     const client = new Redis(redis.url)
     expect(await client.exists(createKeys(other.name).instance('alive'))).toBe(1)
     client.disconnect()
-  })
-
-  it('a Redis that is filled keeps what gateways that are alive report of themselves', async () => {
-    const [one, other] = [PLACES.sqlite(), PLACES.redis()]
-    await live(one)
-    await (await other.store()).beat(REPLICA)
-    await copy(one, other, true)
-    expect(await (await other.store()).listReplicas()).toMatchObject([{ instance: REPLICA.instance, pid: 42 }])
   })
 
   it('a Redis that is filled keeps what lies beside the prefix', async () => {

@@ -53,12 +53,7 @@ export function openSqliteCopyable(
     const put = putting(file, records)
     return {
       mark: null,
-      clear: async () => {
-        for (const table of FILLED) await attempt(() => database.exec(`DELETE FROM ${table}`))
-        await attempt(() => database.exec('DELETE FROM editions WHERE ends IS NOT NULL'))
-        for (const list of COPIED_LISTS)
-          await attempt(() => database.exec(`DELETE FROM endings WHERE list = '${list}'`))
-      },
+      clear: () => attempt(() => clear(file)),
       put: ({ kind, entries }) => attempt(() => void entries.forEach(put[kind] as (entry: unknown) => void)),
       done: () => attempt(() => database.exec('COMMIT')),
       abandon: () => attempt(() => database.exec('ROLLBACK')),
@@ -78,24 +73,12 @@ export function openSqliteCopyable(
   }
 }
 
-const FILLED = [
-  'counters',
-  'history',
-  'forgotten',
-  'forgotten_salt',
-  'counted',
-  'kept',
-  'failures',
-  'series',
-  'silences',
-  'refusals',
-  'tokens',
-  'settings',
-  'overrides',
-  'organisation_overrides',
-  'grants',
-  'audit',
-] as const
+/** Deletes everything but the edition in force and what running processes report and remember. */
+function clear({ database }: SqliteFile): void {
+  const tables = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('editions', 'endings', 'replicas')`
+  for (const { name } of database.prepare(tables).all()) database.exec(`DELETE FROM ${name}`)
+  database.exec(`DELETE FROM editions WHERE ends IS NOT NULL; DELETE FROM endings WHERE list <> 'flush'`)
+}
 
 async function* reading(file: SqliteFile, records: Records, now: number): AsyncGenerator<Portion, void> {
   yield* owners(file, now)
