@@ -28,7 +28,7 @@ function folded(text: string): string {
 
 const ALPHABET = new Intl.Collator('en')
 
-/** Songs of one title stay together. */
+/** Sorts by title. The charts of one song stay together, also if songs share a title. */
 function byTitle(a: Chart, b: Chart): number {
   return ALPHABET.compare(a.title, b.title) || a.musicId - b.musicId || a.difficulty - b.difficulty
 }

@@ -14,7 +14,7 @@ const MAIDATA = `&title=Sample Song
 C,Ch[4:1],E
 `
 
-/** The picture of `preview.svg` at 2.6 s, while the star of a slide is under way. */
+/** The picture of `preview.svg` at 2.6 s, while the star of a slide waits at its start. */
 export const PICTURE = pictureOf(2.6)
 
 function pictureOf(seconds: number): string {

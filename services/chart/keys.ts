@@ -35,7 +35,7 @@ export interface Keys {
 }
 
 const BEGINNING = 'mk_live_'
-/** How many characters after the prefix are listed. */
+/** How many characters after BEGINNING are listed. */
 const SHOWN = 3
 const RANDOM_BYTES = 24
 
@@ -57,7 +57,7 @@ export function openKeys(file: string, clock: () => number, busyTimeout?: number
     },
     list: () => db.read(() => all.all().map(keyOf)),
     revoke: (id) => db.write(() => remove.run(id).changes > 0),
-    // It is looked up by its hash, so that the time of the look-up says nothing about a key.
+    // A key is looked up by its hash, so that the time of the look-up says nothing about a key.
     isKey: (text) => db.read(() => byHash.get(sha256(text)) !== undefined),
     close: db.close,
   }

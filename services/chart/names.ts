@@ -1,6 +1,6 @@
 import { kindOf, toLxns, UTAGE } from '../music/ids.ts'
 
-/** The name of a chart: the LXNS id of its song, the kind, and the difficulty as simai counts it. */
+/** The kind of a song. */
 export type Kind = ReturnType<typeof kindOf>
 
 export const KINDS = ['standard', 'dx', 'utage'] as const
@@ -12,6 +12,7 @@ const NOT_OF_GAME = new Set([EASY, ORIGINAL])
 
 const DIFFICULTY_NAMES = ['EASY', 'BASIC', 'ADVANCED', 'EXPERT', 'MASTER', 'Re:MASTER', 'ORIGINAL']
 
+/** The name of a chart: the LXNS id of its song, the kind, and the difficulty as simai counts it. */
 export interface ChartName {
   readonly chartKey: string
   readonly songId: number
@@ -29,7 +30,7 @@ export function nameOf(musicId: number, difficulty: number): ChartName {
   return { chartKey: `${songId}:${kind}:${difficulty}`, songId, kind, difficulty, musicId, level }
 }
 
-/** 1 to 9999, 10001 to 19999 or above 100000: others would share the name of a song. */
+/** Whether the id is 1 to 9999, 10001 to 19999 or 100001 to 999999. Others would share the name of a song. */
 export function isMusicId(id: number): boolean {
   return Number.isInteger(id) && ((id > 0 && id < 20_000 && id !== 10_000) || (id > 100_000 && id < 1_000_000))
 }

@@ -23,7 +23,7 @@ import {
   previewQuery,
 } from './schemas.ts'
 
-/** Who may ask: anybody, a client with an API key, or the administrator with the secret of this service. */
+/** Who may call a route: anybody, a client with an API key, or the administrator with the secret of this service. */
 export type Access = 'open' | 'key' | 'admin'
 
 /** The parts that the handlers use. */
@@ -66,7 +66,7 @@ const refusals = {
 
 const OF_ALL = { 400: refusals[400], 401: refusals[401], 500: refusals[500], 503: refusals[503] }
 
-/** Text and pictures that no browser takes for another type. */
+/** The headers of a picture. Their policy lets it use its own styles and load nothing. */
 const SVG_HEADERS = {
   'content-type': 'image/svg+xml',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
@@ -217,7 +217,7 @@ function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   return tags.includes(etag) || tags.includes('*')
 }
 
-/** Carries out a valid query. */
+/** Carries out a query if it is valid, and refuses it otherwise. */
 function read<T>(
   schema: z.ZodType<T>,
   query: Call['query'],

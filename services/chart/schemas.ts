@@ -84,9 +84,9 @@ export const newKey = z.strictObject({
     .trim()
     .min(1, NAME)
     .max(64, NAME)
-    // Without \p{…}, which expressions of other languages do not know: the document has this expression.
+    // The expression is in the document, so it has no \p{…}, which other languages do not know.
     .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, { error: 'has control characters' })
-    // The database would return it as another character.
+    // The database would return half of a surrogate pair as another character.
     .refine((name) => name.isWellFormed(), { error: 'has half of a surrogate pair' }),
 })
 

@@ -13,7 +13,7 @@ export interface ServerOptions {
   readonly adminSecret: string
   /** Origins whose pages may call the API. */
   readonly allowedOrigins: readonly string[]
-  /** Hears of errors that became a 500. */
+  /** Called with each error that led to a 500. */
   readonly onError: (error: unknown) => void
 }
 

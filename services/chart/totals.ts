@@ -3,7 +3,7 @@ import { catalogueFile } from '../music/catalogue-file.ts'
 import { UTAGE } from '../music/ids.ts'
 import type { Library } from './library.ts'
 
-/** A number keeps its spelling: `3.0` stays `3.0`. TypeScript's library does not have this type yet. */
+/** A reviver that sees how a number is spelt, so that `3.0` stays `3.0`. TypeScript's library does not have this type yet. */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
 const { parse, rawJSON } = JSON as unknown as {
   parse(text: string, reviver: Reviver): unknown
@@ -16,8 +16,8 @@ interface Entry {
 }
 
 /**
- * The catalogue with the notes and the maximum DX score of every chart, counted from the library. The rest of the text
- * stays unchanged.
+ * The catalogue with the notes and the maximum DX score of every chart, counted from the library. All other values
+ * stay unchanged.
  * @returns the text of the catalogue
  * @throws Error if the file is no catalogue, or names a chart that the library does not have
  */

@@ -7,8 +7,8 @@ import type { Readable } from 'node:stream'
 const DRAINED = 16
 
 /**
- * The most values in one body: 10,000 records of 14 members have 150,000. A megabyte of `0,` has half a million. Each
- * costs its reader as much as a record, and nobody else is served meanwhile.
+ * The most values in one body. 10,000 records of 14 members have 150,000, but a megabyte of `0,` has half a million.
+ * While the values of a body are read and checked, no other request is served.
  */
 const MAX_VALUES = 500_000
 
@@ -39,7 +39,7 @@ export async function readBody(stream: Readable, limit: number): Promise<Buffer>
   return Buffer.concat(chunks)
 }
 
-/** The third argument of a reviver, which TypeScript's library does not have yet. */
+/** A reviver with its third argument, which TypeScript's library does not have yet. */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
 
@@ -62,10 +62,10 @@ export function parseBody(bytes: Uint8Array, exact: ReadonlySet<string>): unknow
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c]
-/** `,`, `[` and `{`: there are as many values, or a few less. */
+/** `,`, `[` and `{`, which are counted in place of values: a body has at most one value more than such bytes. */
 const VALUE = new Set([0x2c, 0x5b, 0x7b])
 
-/** The number of values outside of texts, as far as the body is JSON. @param most where counting ends */
+/** Estimates the number of values by the bytes of VALUE outside of texts. @param most counting ends above it */
 function valuesIn(bytes: Uint8Array, most: number): number {
   let values = 0
   let isText = false

@@ -10,7 +10,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Runs a command and ends the process with 0, with 2 if the command line was wrong, or with 1. */
+/** Runs a command. The exit code is 0, or 2 if the command line was wrong, or 1 if the command failed otherwise. */
 export function runCommand(usage: string, command: (args: string[]) => Promise<void>): void {
   command(process.argv.slice(2)).catch((error: Error) => {
     const isUsage = error instanceof UsageError
@@ -41,7 +41,7 @@ export function allowedOrigin(text: string): string {
   throw new UsageError(`--allow-origin ${text}: expected an origin such as http://127.0.0.1:8080`)
 }
 
-/** A secret from the environment: on the command line everybody on the machine could read it. @throws UsageError */
+/** Reads a secret from the environment. On the command line everybody on the machine could read it. @throws UsageError */
 export function secretFrom(variable: string): string {
   const secret = process.env[variable]
   if (!secret) throw new UsageError(`${variable} is not set`)
@@ -59,7 +59,7 @@ export async function serveUntilStopped(service: Service, address: Address, name
   await service.close()
 }
 
-/** Writes one line of JSON each. A reader that has left does not end the service. */
+/** Writes each report to standard error as one line of JSON. The service goes on if nobody reads them any more. */
 export const stderrLogger = {
   error: (fields: { readonly err?: unknown }, message: string) => writeLine('error', fields, message),
   warn: (fields: object, message: string) => writeLine('warn', fields, message),

@@ -20,7 +20,7 @@ export function allowCors(app: FastifyInstance, { origins, headers, open }: Cors
   app.addHook('onRequest', async (request, reply) => {
     const { origin } = request.headers
     const isOpen = open.includes(pathOf(request))
-    // It is the same for everybody, so that no cache keeps a response that a page may not read.
+    // An open path has the same header for everybody, so every page may read a response that a cache has kept.
     if (isOpen) reply.header('access-control-allow-origin', '*')
     else reply.header('vary', 'Origin')
     if (origin === undefined || !(isOpen || origins.includes(origin))) return

@@ -16,7 +16,7 @@ export interface Database {
 }
 
 const SQLITE_BUSY = 5
-/** The `user_version` of a file with its tables. */
+/** The `user_version` of a file whose tables have been created. */
 const VERSION = 1
 const RETRY_MS = 20
 
@@ -24,7 +24,7 @@ const RETRY_MS = 20
  * Opens the file, and creates it if there is none.
  * @param tables the statements that create the tables in an empty file
  * @param busyTimeout how long a transaction waits for a lock of another process, in milliseconds
- * @throws Error if the file is no such database, which stays as it is, or was written by a newer version
+ * @throws Error if the file cannot be opened, has a newer version, or was made by another program; the last stays as it is
  */
 export function openDatabase(file: string, tables: string, busyTimeout = 5000): Database {
   const db = opened(file, tables, busyTimeout)
@@ -41,7 +41,7 @@ function opened(file: string, tables: string, busyTimeout: number): DatabaseSync
   try {
     db = new DatabaseSync(file, { timeout: busyTimeout })
     recognise(db)
-    // FULL: a ticket that was sold is still there after a power cut.
+    // FULL: what was committed, for example a sold ticket, is still there after a power cut.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     makeTables(db, tables)
     // SQLite would block the one thread while it waits for a lock. From here on patiently() waits instead.
@@ -55,7 +55,7 @@ function opened(file: string, tables: string, busyTimeout: number): DatabaseSync
   }
 }
 
-/** One statement, so that a file which another process is creating is seen before or after that. */
+/** One statement, so that it sees a file which another process is creating either empty or complete. */
 const LOOK = `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things FROM sqlite_schema`
 
 function recognise(db: DatabaseSync): void {

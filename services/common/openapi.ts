@@ -17,11 +17,11 @@ export interface ResponseDoc {
 /** The description of one route. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** With parameters as in `/songs/:id`. */
+  /** The path, with parameters written as in `/songs/:id`. */
   readonly path: string
   readonly summary: string
   readonly description?: string
-  /** The group in which it is shown. */
+  /** The group in which the operation is shown. */
   readonly tag?: string
   /** Names of security schemes, one of which is needed; empty: no credential is needed. */
   readonly security: readonly string[]
@@ -72,7 +72,7 @@ function operationOf({ method, path, summary, description, tag, security, body, 
   }
 }
 
-/** The page shows the example of the parameter itself, and not that of its schema. */
+/** Moves description and example from the schema to the parameter itself, where the page shows them. */
 function shown({ schema, ...parameter }: Parameter): Parameter & { readonly example?: unknown } {
   const { description, example, ...rest } = schema as { readonly description?: string; readonly example?: unknown }
   return {
@@ -104,7 +104,7 @@ interface Shown {
   maximum?: unknown
 }
 
-/** Drops bounds that are those of a double: no service sets them. */
+/** Drops the bounds that Zod writes for safe integers, since no service sets them. */
 function shorten({ jsonSchema }: { jsonSchema: Shown }): void {
   shortenDate({ jsonSchema })
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum

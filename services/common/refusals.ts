@@ -5,20 +5,20 @@ import { pathOf } from './server.ts'
 
 export interface Endpoint {
   readonly method: string
-  /** With parameters as in `/songs/:id`. */
+  /** The path, with parameters written as in `/songs/:id`. */
   readonly path: string
 }
 
-/** The responses of a service if no handler responds, in its own words. */
+/** The responses that a service gives, in its own words, where no handler has made one. */
 export interface Refusals<R> {
   readonly notFound: R
   readonly methodNotAllowed: R
   /** Another process has been writing to the same file for too long. */
   readonly busy: R
   readonly tooLarge: R
-  /** The body is no JSON. */
+  /** The body was cut off, is not valid JSON, or has another Content-Type. */
   badBody(message: string): R
-  /** The request was refused below the routes. */
+  /** Fastify refused the request with a 4xx before a route handled it. */
   unreadable(message: string): R
   readonly internal: R
 }
@@ -27,7 +27,7 @@ export interface RefusalOptions<R> {
   readonly endpoints: readonly Endpoint[]
   readonly refusals: Refusals<R>
   send(reply: FastifyReply, refusal: R): FastifyReply
-  /** Hears of errors that became `internal`. */
+  /** Called with each error to which the service responds with `internal`. */
   onError(error: unknown): void
 }
 
@@ -40,7 +40,7 @@ export function responseRefusals<R>(app: FastifyInstance, options: RefusalOption
     if (methods.length === 0) return send(reply, refusals.notFound)
     return send(reply.header('allow', allowed(methods)), refusals.methodNotAllowed)
   }
-  // This comes before the body is read. Without a route, neither faults of the body nor a missing type matter.
+  // This hook runs before the body is read, so a request without a route is refused for that, whatever its body is.
   app.addHook('onRequest', async (request, reply) => (request.is404 ? refuseStray(request, reply) : undefined))
   app.setNotFoundHandler(refuseStray)
   app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, options)))
@@ -54,7 +54,7 @@ function allowed(methods: readonly string[]): string {
   return methods.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
 }
 
-/** Unexpected errors are reported to the operator only. */
+/** The refusal for an error. What an unexpected error says is reported to the operator only. */
 function refusalFor<R>(error: unknown, { refusals, onError }: RefusalOptions<R>): R {
   if (error instanceof DatabaseBusy) return refusals.busy
   if (error instanceof BodyTooLarge) return refusals.tooLarge

@@ -55,7 +55,7 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
   }
 }
 
-/** Content-Type alone announces no body (RFC 9112, 6), and clients send it with each request, also without one. */
+/** A Content-Type alone announces no body (RFC 9112, 6), and some clients send it with requests that have none. */
 function hasBody({ headers }: FastifyRequest['raw']): boolean {
   return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 }

@@ -9,7 +9,7 @@ export interface CommonOptions {
   readonly clock?: () => number
   /** How long a request waits for another process that holds the database, in milliseconds. Default 5000. */
   readonly busyTimeout?: number
-  /** Where failures that become a 500 are reported, and whatever is odd without being wrong. Default: nowhere. */
+  /** Where failures that lead to a 500 are reported, and what is odd but no failure. Default: nowhere. */
   readonly logger?: { error(fields: object, message: string): void; warn?(fields: object, message: string): void }
 }
 
@@ -30,7 +30,7 @@ export function serviceOver(server: Http, database: { close(): void }): Service 
   }
 }
 
-/** Reports what became a 500. */
+/** Makes a function that reports an error which led to a 500. */
 export function failuresTo(logger: CommonOptions['logger']): (error: unknown) => void {
   return (error) => logger?.error({ err: error }, 'a request failed')
 }

@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from '../common/address.ts'
 
 /**
- * The address at which a service listens by a variable of the environment. @throws Error that names the variable and
+ * The address at which a service listens, from a variable of the environment. @throws Error that names the variable and
  * the cure
  */
 export function addressIn(variable: string, fallback: string): Address {

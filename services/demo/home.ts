@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSy
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../src/errors.ts'
 
-/** The folder in which the demo keeps its databases and secrets. Nobody else may read it. */
+/** The folder in which the demo keeps its databases and secrets. A folder that the demo makes is closed to other users. */
 export interface Home {
   /** The path of a file in the folder. */
   path(name: string): string
@@ -40,7 +40,7 @@ export function openHome(folder: string): Home {
   return { path, kept, keep, secret }
 }
 
-/** With `recursive` Node loops for ever in /proc if nothing can be made (26.10). */
+/** Makes the folder and its parents. With `recursive` Node 26.10 loops for ever in /proc, where nothing can be made. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
   makeFolder(dirname(folder))

@@ -12,8 +12,8 @@ import { demoJwt } from './jwt.ts'
 import { type Services, startServices } from './services.ts'
 
 /**
- * `npm start`: the gateway in front of the bundled score service, with the other two services beside it. They meet only
- * here. Secrets are made at the first start and kept with the databases in a folder that git ignores.
+ * `npm start`: the gateway in front of the bundled score service, with the other two services beside it. Gateway and
+ * services meet only here. Secrets are made at the first start and kept with the databases in a folder that git ignores.
  */
 
 const USER = 'alice'
@@ -61,7 +61,7 @@ function environment(home: Home, { score, sync, chart }: Services, file: string)
   }
 }
 
-/** An access key of the demo's user that the store knows. If there is none it is made, so that another store gets its own. */
+/** The kept access key of the demo's user, or a new one if the store does not know it. `null`: the configuration is wrong. */
 async function credential(home: Home, file: string): Promise<string | null> {
   const loaded = await loadOrReport(file)
   if (loaded === null) return null

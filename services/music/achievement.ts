@@ -1,14 +1,14 @@
 /** Achievements are kept as integers: percent x 10000, so 100.5 % is 1005000. */
 
-/** 101 %, the most of one chart. */
+/** The highest achievement on one chart: 101 %. */
 export const MAX_ACHIEVEMENT = 1_010_000
-/** 202 %, for a buddy utage chart, which two players play as one. */
+/** The highest achievement on a buddy utage chart, which two players play as one: 202 %. */
 export const MAX_BUDDY_ACHIEVEMENT = 2 * MAX_ACHIEVEMENT
 
 /** From this integer on a number is percent x 10000 and not percent. */
 const FIRST_INTERNAL = 10_000n
 
-/** A JSON number, or one with a percent sign. */
+/** A JSON number without a minus sign, also with a percent sign after it. */
 const NUMBER = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?(%)?$/
 /** No achievement is longer, and the bound keeps the big integers small. */
 const MAX_LENGTH = 64
@@ -39,7 +39,7 @@ export function parsePercent(text: string, max: number): number | null {
   return sent && inPercent(sent, max)
 }
 
-/** The percentage as the public platforms write it: 1005000 is 100.5. A quotient of such integers is the nearest double. */
+/** The percentage as the public platforms write it: 1005000 is 100.5. The quotient is the double nearest to the exact value. */
 export function percentOf(achievement: number): number {
   return achievement / 10_000
 }

@@ -35,7 +35,7 @@ export const song = z
     bpm: z.number().positive(),
     version: z.string(),
     type: z.enum(['standard', 'dx', 'utage']),
-    /** Whether it counts among the new charts, if `rating` names no versions. */
+    /** Whether the song's charts count as new, if `rating` names no versions. */
     isNew: z.boolean().optional(),
     charts: z.array(chart).min(1),
   })
@@ -48,7 +48,7 @@ export const song = z
 const rating = z.strictObject({
   /** The points that an AP or AP+ adds to its chart's rating: 1 since CiRCLE, 0 before. */
   allPerfect: z.int().min(0).max(1),
-  /** The versions whose songs count as new. Without them each song tells it by its own `isNew`. */
+  /** The versions whose songs count as new. Without this list the `isNew` of each song decides. */
   newVersions: z.array(z.string()).min(1).optional(),
 })
 

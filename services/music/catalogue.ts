@@ -7,7 +7,7 @@ import { toFish } from './ids.ts'
 /** The fictional catalogue that ships with the product. */
 export const BUNDLED_CATALOGUE = fileURLToPath(new URL('../../config/score/catalogue.json', import.meta.url))
 
-/** The part of a chart that judges scores and names it to others. */
+/** The facts of a chart by which scores are judged, and by which the chart is named to the platforms. */
 export interface Chart {
   readonly title: string
   /** The level as it is displayed, for example `13+`. */

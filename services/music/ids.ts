@@ -2,7 +2,7 @@
 
 export type Kind = 'standard' | 'dx' | 'utage'
 
-/** The game's name: the difficulty is 0 BASIC to 4 Re:MASTER, or 10 for utage. */
+/** The game's name of a chart. `level` is the difficulty, from 0 (BASIC) to 4 (Re:MASTER), or 10 for utage. */
 export interface ChartId {
   readonly musicId: number
   readonly level: number

@@ -10,10 +10,10 @@ export function levelLabel(level: number): string {
   return level === UTAGE ? 'Utage' : (LEVEL_LABELS[level] ?? '')
 }
 
-/** From the worst to the best. */
+/** The names of the ranks, from the lowest to the highest. */
 export const RATES: readonly string[] = 'd c b bb bbb a aa aaa s sp ss ssp sss sssp'.split(' ')
 
-/** `d` to `sssp`. @param achievement percent x 10000 */
+/** The rank of an achievement, from `d` (lowest) to `sssp` (highest). @param achievement percent x 10000 */
 export function rateOf(achievement: number): string {
   return RATES[scoreRank(achievement)] ?? 'd'
 }
@@ -21,12 +21,12 @@ export function rateOf(achievement: number): string {
 const COMBO_NAMES = ['', 'fc', 'fcp', 'ap', 'app']
 const SYNC_NAMES = ['', 'fs', 'fsp', 'fsd', 'fsdp', 'sync']
 
-/** Empty for none. @param combo 0 to 4 */
+/** The name of a combo lamp, empty for none. @param combo 0 to 4 */
 export function comboName(combo: number): string {
   return COMBO_NAMES[combo] ?? ''
 }
 
-/** Empty for none. @param sync the game's number: 0 to 4 in the order of strength, and 5 for the weakest lamp */
+/** The name of a sync lamp, empty for none. @param sync the game's number: 0 to 4 in the order of strength, and 5 for the weakest lamp */
 export function syncName(sync: number): string {
   return SYNC_NAMES[sync] ?? ''
 }

@@ -36,12 +36,13 @@ const FACTORS: readonly (readonly [from: number, factor: number])[] = [
 
 /** Anything above 100.5 % adds nothing to the rating. */
 const CAP = 1_005_000
-/** Tenths of the factor x tenths of the constant x (percent x 10000) x 100. */
+/** The scale of the product: tenths of the factor x tenths of the constant x (percent x 10000) x 100. */
 const SCALE = 10 * 10 * 10_000 * 100
 
 /**
  * The rating of one chart: floor(factor x constant x min(100.5, percent) / 100).
  * All terms are integers, and their product stays below 2^36, so nothing is rounded before the floor.
+ * @param achievement percent x 10000
  * @param constant the chart's constant in tenths: 139 for 13.9
  */
 export function chartRating(achievement: number, constant: number): number {
@@ -59,7 +60,7 @@ export interface Rating {
 /** The part of a play's result that the rating needs. */
 export interface Earned {
   readonly achievement: number
-  /** 0 to 4. */
+  /** The combo lamp, 0 to 4. */
   readonly comboStatus: number
 }
 
@@ -67,7 +68,7 @@ export interface Earned {
 export interface Rated extends Earned {
   readonly musicId: number
   readonly level: number
-  /** The rating of the chart if the catalogue does not know it; it counts as an old one. Default 0. */
+  /** The rating of a chart that the catalogue does not know; such a chart counts as an old one. Default 0. */
   readonly ra?: number
 }
 
@@ -93,7 +94,7 @@ export function scoreRating(
   return earned > 0 && comboStatus >= COMBO_AP ? earned + rating.allPerfect : earned
 }
 
-/** Charts of equal rating are ranked by constant and achievement elsewhere. For the sum their order does not matter. */
+/** The sum of the `count` largest ratings. The order of charts with equal ratings makes no difference to it. */
 function sumOfBest(ratings: number[], count: number): number {
   return ratings
     .sort((a, b) => b - a)

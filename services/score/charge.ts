@@ -3,7 +3,7 @@ import { isRefusal, type Refusal, refuse } from './errors.ts'
 import { chargeBody, emptyBody, readBy } from './schemas/requests.ts'
 import type { Purchase, Tickets } from './tickets.ts'
 
-/** An Idempotency-Key is visible ASCII. */
+/** An Idempotency-Key has 1 to 255 characters of visible ASCII. */
 const KEY = /^[\x21-\x7e]{1,255}$/
 
 interface Order {

@@ -24,7 +24,7 @@ export const ERRORS = {
   external_auth_failed: { status: 424, means: 'The platform does not accept the token.' },
   external_rejected: { status: 424, means: 'The platform has rejected the request; `details` has its words.' },
   external_rate_limited: { status: 424, means: 'The platform limits requests; `Retry-After` is passed on.' },
-  // Nobody receives it; it is only in the access record.
+  // No client receives this code; it is only in the access record.
   client_left: { status: 499, means: 'The client has left before its answer.' },
   internal: { status: 500, means: 'The backend has failed.' },
   external_unavailable: { status: 502, means: 'The platform is down, or its answer is none of those documented.' },
@@ -53,8 +53,8 @@ export interface PlatformDetail {
 }
 
 /**
- * A request that is not carried out. It is a value. When a handler returns one, nothing has been written, except for the
- * scores that an update has pulled before its push failed.
+ * A request that is not carried out. It is a value. When a handler returns one, nothing of the user has changed, except
+ * for the scores that an update has pulled before its push failed.
  */
 export interface Refusal {
   readonly refused: ErrorCode

@@ -5,8 +5,8 @@ import { rerate, type Store } from './store.ts'
 
 /**
  * Imports data that no endpoint writes, for named users: profiles, items, Gates, regions, free tickets, and scores with
- * play counts. Rows replace those of the same key and others stay, so a second import changes nothing. It is one
- * transaction: a bad file changes nothing at all.
+ * play counts. Rows replace those of the same key and others stay, so a second import changes nothing. The data is
+ * written in one transaction, so a bad file writes none of it; a new user may have got an empty player already.
  * @param source a file, or the parsed content of one
  * @throws Error if the fixture does not have the right form, or a score names a chart that is not in the catalogue
  * @throws DatabaseBusy
@@ -45,7 +45,7 @@ function checkScores(name: string, { scores }: FixtureUser, catalogue: Catalogue
   }
 }
 
-/** Checks the whole profile: the file may have one of the two, and the other is stored already. */
+/** Checks the merged profile, because the file may hold only one of the two counts while the other is stored already. */
 function checkPlays(name: string, { playCount, currentPlayCount }: Profile): void {
   if (currentPlayCount > playCount)
     throw new Error(`fixture, user ${name}: currentPlayCount ${currentPlayCount} exceeds playCount ${playCount}`)

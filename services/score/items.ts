@@ -1,7 +1,7 @@
 import type { Database } from '../common/database.ts'
 import type { Item, Region } from './schemas/fixture.ts'
 
-/** The items and regions of players, only imported and read. Every method runs inside a transaction of the caller. */
+/** The items and regions of players, which are imported and then only read. Every method runs inside a transaction of the caller. */
 export interface Items {
   /** Sorted by kind, then item; of one kind only if `kind` is given. */
   list(player: number, kind: number | undefined): Item[]

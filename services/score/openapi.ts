@@ -6,7 +6,7 @@ import { DOCS, type Doc } from './operations.ts'
 import { type Access, ROUTES, type Route } from './routes.ts'
 import { errorBody } from './schemas/answers.ts'
 
-/** Refusals that all endpoints of one access have. */
+/** Refusals that all endpoints of one kind of access have. */
 const COMMON: Readonly<Record<Access, readonly ErrorCode[]>> = {
   open: ['internal'],
   gateway: ['unauthorized', 'internal'],

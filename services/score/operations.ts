@@ -27,7 +27,7 @@ export interface Doc {
   /** The body of a success; none if there is no success. */
   readonly response?: z.ZodType
   readonly responseExample?: unknown
-  /** Refusals beside those that every endpoint knows. */
+  /** Refusals beside those that every endpoint of the same access has. */
   readonly errors?: readonly ErrorCode[]
 }
 

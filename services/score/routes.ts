@@ -6,7 +6,7 @@ import { clearMusic, deleteMusic, listMusic, upsertMusic } from './music.ts'
 import type { Path } from './operations.ts'
 import { userData, userGates, userItems, userPreview, userRegions } from './user.ts'
 
-/** Who may ask: anybody (probes of the platform), the gateway (by the shared secret), or the gateway for a user. */
+/** Who may call a route: anybody (health probes), the gateway (by the shared secret), or the gateway for a user. */
 export type Access = 'open' | 'gateway' | 'user'
 
 export interface Route {

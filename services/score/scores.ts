@@ -20,7 +20,7 @@ export interface MusicDetail {
   readonly comboStatus: number
   readonly syncStatus: number
   readonly deluxscoreMax: number
-  /** 0 for D to 13 for SSS+. */
+  /** The rank of the achievement, from 0 for D to 13 for SSS+. */
   readonly scoreRank: number
   readonly extNum1: 0
 }

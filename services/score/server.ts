@@ -7,7 +7,7 @@ import { bodyOf, ERRORS, isRefusal, type Refusal, refuse } from './errors.ts'
 import { userFrom } from './identity.ts'
 import { ROUTES, type Route } from './routes.ts'
 
-/** One for each request, made when its response is ready and before it is sent. */
+/** The record of one request, made when its response is ready and before it is sent. */
 export interface AccessRecord {
   readonly method: string
   /** The path without the query. */
@@ -20,13 +20,13 @@ export interface ServerOptions {
   readonly backend: Backend
   readonly backendSecret: string
   readonly onRequest?: (record: AccessRecord) => void
-  /** Hears of errors that became a 500. */
+  /** Called with each error that led to a 500. */
   readonly onError: (error: unknown) => void
 }
 
 /** Largest request body, in bytes. */
 const BODY_LIMIT = 1024 * 1024
-/** Fields of an achievement. */
+/** Fields that hold an achievement. They are read as text, since a double would round them. */
 const EXACT = new Set(['achievement', 'acc'])
 
 export function createServer({ backend, backendSecret, onRequest, onError }: ServerOptions): Http {
@@ -75,7 +75,7 @@ function addRoute(app: FastifyInstance, { method, path, handle }: Route, backend
   })
 }
 
-/** fastify's own signal is not used: it follows the request, which may end once its body has been read. */
+/** Aborted when the client leaves. Fastify's own signal follows the request, which may end once its body has been read. */
 function leaving(reply: FastifyReply): AbortSignal {
   const left = new AbortController()
   reply.raw.once('close', () => reply.raw.writableFinished || left.abort())
@@ -99,7 +99,7 @@ const REFUSALS: Refusals<Refusal> = {
   internal: refuse('internal', 'Internal error.'),
 }
 
-/** The response's end would be too late: a client that has the response can be sure that its record exists. */
+/** The record is made before the response is sent, so that a client which has the response can rely on the record. */
 function recordAccess(app: FastifyInstance, onRequest: (record: AccessRecord) => void): void {
   app.addHook('onSend', async (request, reply) => {
     const user = userFrom(request.headers['x-tollgate-user'])

@@ -27,7 +27,7 @@ export interface ScoreServiceOptions extends CommonOptions {
   readonly listLimit?: number
   /** The most tickets of one kind that a player owns, 1 or more. Default 99. */
   readonly maxStock?: number
-  /** Hears of every request once its response is ready. */
+  /** Called with the record of each request when its response is ready. */
   readonly onRequest?: (record: AccessRecord) => void
 }
 

@@ -1,9 +1,9 @@
 /** The tables of an empty file. */
 export const TABLES = `
 CREATE TABLE players (
-  player INTEGER PRIMARY KEY,            -- the userId of answers
+  player INTEGER PRIMARY KEY,            -- the userId in responses
   user TEXT NOT NULL UNIQUE,             -- the gateway's user
-  profile TEXT NOT NULL DEFAULT '{}',    -- JSON: what no endpoint writes
+  profile TEXT NOT NULL DEFAULT '{}',    -- JSON: the data that no endpoint writes
   rating INTEGER NOT NULL DEFAULT 0,
   old_rating INTEGER NOT NULL DEFAULT 0,
   new_rating INTEGER NOT NULL DEFAULT 0,
@@ -38,7 +38,7 @@ CREATE TABLE free_tickets (
   PRIMARY KEY (player, charge_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE purchases (                 -- answers kept for Idempotency-Key
+CREATE TABLE purchases (                 -- responses kept for an Idempotency-Key
   player INTEGER NOT NULL REFERENCES players,
   key TEXT NOT NULL,
   request TEXT NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE items (
 CREATE TABLE gates (
   player INTEGER NOT NULL REFERENCES players,
   gate INTEGER NOT NULL,
-  status TEXT NOT NULL,                  -- JSON: the row as imported
+  status TEXT NOT NULL,                  -- JSON: the Gate as imported, with the date of its first clear
   PRIMARY KEY (player, gate)
 ) STRICT, WITHOUT ROWID;
 

@@ -15,7 +15,7 @@ export interface Ticket {
   readonly extNum1: 0
 }
 
-/** The purchase of an Idempotency-Key. */
+/** The request and the response, as JSON, that are kept for an Idempotency-Key. */
 export interface Purchase {
   readonly request: string
   readonly response: string
@@ -33,7 +33,7 @@ export interface Tickets {
   setFree(player: number, ticket: FreeTicket): void
   /** Removes all purchased tickets and returns how many valid ones there were, of how many kinds. */
   clear(player: number, now: number): { clearedKinds: number; clearedStock: number }
-  /** The response that a key got in the last 24 hours. */
+  /** The purchase that was made with a key in the last 24 hours. */
   recall(player: number, key: string, now: number): Purchase | undefined
   /** Keeps a response, and forgets those of all players that are over 24 hours old. */
   remember(player: number, key: string, purchase: Purchase, now: number): void

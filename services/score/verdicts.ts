@@ -15,7 +15,7 @@ interface Problem {
 /** The result for one record. */
 export type Verdict<T> = { readonly record: T } | { readonly problems: readonly Problem[] }
 
-/** If records are wrong in several ways, the first of these that occurs names the refusal. */
+/** If records have problems of several kinds, the refusal has the first of these codes that occurs. */
 const GRAVEST: readonly ErrorCode[] = ['invalid_request', 'music_not_found', 'score_not_found', 'dx_score_out_of_range']
 
 /** The records of a list, or the refusal that names every bad one of them. */

@@ -8,7 +8,7 @@ export interface Backend {
   readonly catalogue: Catalogue
   /** Milliseconds since the epoch. */
   readonly clock: () => number
-  /** After so long without a chunk an open snapshot has expired. */
+  /** After so many milliseconds without a chunk an open snapshot has expired. */
   readonly snapshotIdleMs: number
   /** Players whose sync this process is carrying out. */
   readonly uploading: Set<number>
@@ -22,5 +22,5 @@ export interface Call {
   readonly body: unknown
 }
 
-/** Carries a request out: the body of the response, or a refusal that has changed nothing. @throws DatabaseBusy */
+/** Carries a request out: the body of the response, or a refusal that has changed no score. @throws DatabaseBusy */
 export type Handler = (backend: Backend, call: Call) => Promise<object | Refusal>

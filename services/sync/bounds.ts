@@ -14,7 +14,7 @@ import type { Store } from './store.ts'
  */
 const MAX_STORED = 20_000
 
-/** A request whose records are read. */
+/** A request whose records are judged. */
 export interface Sync {
   readonly request: SyncRequest
   readonly judged: Judged
@@ -37,7 +37,7 @@ export function refusalToGrow({ records }: Store, qq: number, more: Judged['reco
   return stored + added > MAX_STORED ? refuse(400, `a player has ${MAX_STORED} scores at most`) : null
 }
 
-/** The numbers show whether chunks are lost, so they may not change. */
+/** Checks number and count of a chunk. They show whether chunks are lost, so they may not change. */
 function refusalOfNumber({ snapshots }: Store, { request, trace }: Sync, snapshot: Snapshot): Refusal | null {
   const { chunkCount } = snapshot
   const open = snapshot.state === 'open' ? snapshot : null
@@ -50,7 +50,7 @@ function refusalOfNumber({ snapshots }: Store, { request, trace }: Sync, snapsho
   return isFull ? refuse(400, `a snapshot has ${MAX_CHUNKS} chunks at most`) : null
 }
 
-/** A snapshot that has lost a chunk, or never had a score, deletes nothing. */
+/** A snapshot may not end if a chunk is missing, or if it has no score at all. */
 function refusalToClose(store: Store, { request, judged }: Sync, snapshot: Snapshot | null): Refusal | null {
   const { snapshots, records } = store
   const { qq, chunkCount, chunkIndex } = request

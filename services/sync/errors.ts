@@ -7,7 +7,7 @@ export interface Problem {
   readonly type: string
 }
 
-/** A request that is not carried out. It is a value: nothing has been written when a handler returns one. */
+/** A request that is not carried out. It is a value: no score has been written when a handler returns one. */
 export interface Refusal {
   /** The HTTP status. */
   readonly refused: number
@@ -24,7 +24,7 @@ export function isRefusal(value: object): value is Refusal {
   return 'refused' in value
 }
 
-/** Another request of the player is being carried out. Clients know this text. */
+/** Another request of the player, or another process, is storing scores. Clients know this text. */
 export const UPLOADING: Refusal = { ...refuse(429, '成绩正在上传中'), retryAfter: 2 }
 
 export const NO_TOKEN = refuse(401, 'Bot-Token 无效')
@@ -35,16 +35,16 @@ export function malformedBody(msg: string): Refusal {
   return refuse(422, [{ loc: ['body'], msg, type: 'json_invalid' }])
 }
 
-/** The place of a value. */
+/** The part of a request in which a value stands. */
 export type Place = 'body' | 'path' | 'query'
 
-/** Long enough to find any mistake, short enough not to repeat 10,000 hostile records. */
+/** The most problems in one response: enough to find any mistake, too few to repeat 10,000 hostile records. */
 const MAX_PROBLEMS = 100
-/** All other numbers are whole. */
+/** Fields that may have a fraction. All other numbers are whole. */
 const FRACTIONS = new Set<unknown>(['achievements', 'ds'])
 const PLAYER_KEYS = new Set<unknown>(['qq', 'player_id'])
 
-/** Reads a value by its schema: the value, or the error of FastAPI. */
+/** Reads a value by its schema. The result is the value, or a refusal in the form of FastAPI. */
 export function readBy<T>(schema: z.ZodType<T>, value: unknown, place: Place): T | Refusal {
   const parsed = schema.safeParse(value, { reportInput: true })
   if (parsed.success) return parsed.data

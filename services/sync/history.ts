@@ -14,7 +14,7 @@ import type { Store } from './store.ts'
 
 const MAX_LISTED = 100
 
-/** GET /api/bot/player/:qq/snapshots: the remembered ones, the newest first. */
+/** GET /api/bot/player/:qq/snapshots: the remembered snapshots, the newest first. */
 export const listSnapshots: Handler = async (backend, { params }) => {
   const path = readBy(playerPath, { qq: numberIn(params.qq) }, 'path')
   if (isRefusal(path)) return path
@@ -37,7 +37,7 @@ export const readSnapshot: Handler = async (backend, { params }) => {
   })
 }
 
-/** DELETE /api/bot/player/:qq/snapshots/:snapshot_id: gives an open one up. */
+/** DELETE /api/bot/player/:qq/snapshots/:snapshot_id: gives an open snapshot up. */
 export const abandonSnapshot: Handler = async (backend, { params }) => {
   const path = readBy(snapshotPath, { ...params, qq: numberIn(params.qq) }, 'path')
   if (isRefusal(path)) return path
@@ -75,7 +75,7 @@ function putBack(backend: Backend, qq: number, snapshot: Snapshot): UndoResponse
   const removed = records.removedBy(snapshot.number)
   const excess = refusalToGrow(store, qq, removed)
   if (excess !== null) return excess
-  // An open snapshot must not delete them again at its end.
+  // An open snapshot must not delete the restored scores again at its end.
   const mark = at(snapshots.newest(qq), moment)?.state === 'open' ? MARK.incremental : MARK.none
   const stored = new Map(records.list(qq).map((record) => [keyOf(record), record]))
   const counts = { restored: 0, updated: 0, skipped: 0 }

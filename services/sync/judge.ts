@@ -12,21 +12,21 @@ import { comboOf, rateIn, syncOf, typeOf } from './words.ts'
 export interface Judged {
   /** One for each key. */
   readonly records: readonly ScoreRecord[]
-  /** The charts that the other records name. */
+  /** The charts that are named by the records that cannot be used. */
   readonly named: Named
   /** One text for each record that cannot be used. */
   readonly errors: readonly string[]
   /** One text for each record with an unknown word. */
   readonly warnings: readonly string[]
-  /** Keys of records with such a word: a missing value there must not lower a stored one. */
+  /** Keys of records with an unknown word. It counts as no lamp, which must not lower a stored lamp. */
   readonly doubtful: ReadonlySet<string>
 }
 
 const MAX_DS = 20
 const MAX_RA = 999
-/** No chart has as many notes. This bounds the DX score of charts that the catalogue does not know. */
+/** The bound of the DX score on charts that the catalogue does not know. No chart reaches it. */
 const MAX_DX_SCORE = 99_999
-/** The longest title or level. Longer ones are a mistake. */
+/** The most characters of a title or a level. A longer text is a mistake. */
 const MAX_TEXT = 256
 
 export function judgeRecords(sent: readonly SentRecord[], catalogue: Catalogue): Judged {
@@ -54,7 +54,7 @@ export function judgeRecords(sent: readonly SentRecord[], catalogue: Catalogue):
   return { records: [...records.values()], named, errors, warnings, doubtful }
 }
 
-/** A record that cannot be stored. @param key its chart; `null` if that is in doubt */
+/** A record that cannot be stored. `key` is its chart; `null` if it is in doubt which chart is meant. */
 interface Unusable {
   readonly problem: string
   readonly key: { readonly songId: number; readonly levelIndex: number } | null
@@ -112,7 +112,7 @@ function maxAchievement({ chart, isUtage }: Facts): number {
   return chart?.maxAchievement ?? (isUtage ? MAX_BUDDY_ACHIEVEMENT : MAX_ACHIEVEMENT)
 }
 
-/** Percent only: the platforms have no other unit here. The text of a number is exact, the number need not be. */
+/** Reads percent, the only unit of the platforms here. The text of the double is the decimal number that was sent. */
 function achievementOf(percent: number, facts: Facts): number | null {
   const max = maxAchievement(facts)
   return percent * 10_000 <= max ? parseAchievement(String(percent), max) : null
@@ -128,7 +128,7 @@ function complete(
   const constant = sent.ds == null ? (chart?.constant ?? 0) : Math.round(sent.ds * 10)
   const combo = comboOf(sent.fc) ?? 0
   const rated = chart ?? { constant, utage: isUtage }
-  // For a chart that the catalogue does not know, a constant is more useful than a rating.
+  // On a chart that the catalogue does not know, the sent rating is taken only if there is no constant to compute it from.
   const isAsSent = chart === undefined && sent.ds == null && !isUtage
   return {
     songId,
@@ -146,7 +146,7 @@ function complete(
   }
 }
 
-/** A lone half of a pair is no character, and the database would return another one. */
+/** A lone half of a surrogate pair is no character, and the database would return another one. */
 function textOf(text: string | null | undefined): string {
   return text?.toWellFormed() ?? ''
 }

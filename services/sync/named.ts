@@ -2,8 +2,8 @@ import { keyOf } from './record.ts'
 import type { SentRecord } from './schemas/requests.ts'
 
 /**
- * Charts that a request names by records which cannot be stored. A snapshot deletes charts that it does not name, so these stay
- * as they are: a score is not gone because its record has a mistake.
+ * Charts that a request names by records which cannot be stored. A snapshot deletes the scores of charts that it does not
+ * name. The scores of these charts stay, because a score is not gone if its record has a mistake.
  */
 export interface Named {
   add(sent: SentRecord, key: Key | null): void
@@ -42,7 +42,7 @@ export function namedCharts(): Named {
   return named
 }
 
-/** Songs and utage charts number their levels differently, so a level in doubt may be any of utage's. */
+/** Utage charts number their levels differently from songs, so a record of any level may mean a utage chart. */
 const LEVELS = Array.from({ length: MAX_LEVEL_INDEX + 1 }, (_, level) => level)
 
 function isLevel(index: number): boolean {

@@ -34,7 +34,7 @@ export const readTrend: Handler = async (backend, call) => {
   })
 }
 
-/** Reads about the player in the path, everything at one state of the data. */
+/** Finds the player of the path and calls `read`, both on one state of the data. */
 async function withPlayer<T extends object>(
   { store }: Backend,
   { params }: Call,

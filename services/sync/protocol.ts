@@ -6,9 +6,9 @@ import { type Refusal, refuse } from './errors.ts'
  * | State | Means |
  * |---|---|
  * | open | more chunks may come |
- * | closed | its end has come, and what it did not have is deleted |
+ * | closed | its end has come, and the scores that it did not have are deleted, unless it keeps all |
  * | expired | it was idle for too long: its scores stay, nothing is deleted |
- * | abandoned | the client gave it up: the same |
+ * | abandoned | the client gave it up: its scores stay, nothing is deleted |
  * | refused | a chunk of it was refused before it began; it may still begin |
  */
 export type SnapshotState = 'open' | 'closed' | 'expired' | 'abandoned' | 'refused'
@@ -24,7 +24,7 @@ export interface Snapshot {
   readonly touchedAt: number
   /** `null`: its chunks have no numbers. */
   readonly chunkCount: number | null
-  /** Its end deletes nothing, because nobody knows all that it names. */
+  /** Its end deletes nothing, because not all charts that it names are known. */
   readonly keepsAll: boolean
   /** How many scores its end has deleted. */
   readonly removed: number
@@ -48,13 +48,13 @@ export interface Intent {
 
 /** How the records of a request are treated. */
 export type Step =
-  /** Incremental: they raise stored scores. `marks`: an open snapshot must not delete them at its end. */
+  /** Incremental: the records raise stored scores. `marks`: an open snapshot must not delete them at its end. */
   | { readonly kind: 'raise'; readonly marks: boolean }
-  /** Nothing is done: a finished snapshot has them already. */
+  /** Nothing is done: a finished snapshot has the records already. */
   | { readonly kind: 'repeat' }
-  /** They come late to a finished snapshot: they raise stored scores and delete nothing. */
+  /** The records come late to a finished snapshot: they raise stored scores and delete nothing. */
   | { readonly kind: 'add'; readonly snapshot: Snapshot }
-  /** They overwrite stored scores. `snapshot`: its earlier chunks; `closes`: scores that it does not have are deleted. */
+  /** The records overwrite stored scores. `snapshot`: `null` if it begins; `closes`: it ends with these records. */
   | { readonly kind: 'overwrite'; readonly snapshot: Snapshot | null; readonly closes: boolean }
 
 export interface Moment {
@@ -63,7 +63,7 @@ export interface Moment {
   readonly idleMs: number
 }
 
-/** The snapshot as it is now. A last chunk later than now counts like one of long ago, because the clock was set back. */
+/** The snapshot as it is now. It has also expired if its last chunk is later than now by `idleMs`: the clock was set back. */
 export function at<T extends Snapshot | null>(snapshot: T, { now, idleMs }: Moment): T {
   const isExpired = snapshot?.state === 'open' && Math.abs(now - snapshot.touchedAt) > idleMs
   return isExpired ? { ...snapshot, state: 'expired' } : snapshot

@@ -13,10 +13,10 @@ export interface ScoreRecord {
   /** Percent x 10000. */
   readonly achievement: number
   readonly ra: number
-  /** `d` to `sssp`. */
+  /** The rank of the achievement, from `d` (lowest) to `sssp` (highest). */
   readonly rate: string
   readonly dxScore: number
-  /** The game's numbers. */
+  /** The game's numbers of the combo lamp and of the sync lamp; see lamps.ts. */
   readonly combo: number
   readonly sync: number
 }
@@ -25,7 +25,7 @@ export function keyOf({ songId, levelIndex }: Pick<ScoreRecord, 'songId' | 'leve
   return `${songId}/${levelIndex}`
 }
 
-/** Of two records of one key, the one with the larger (achievement, DX score). Ties are broken so that order never matters. */
+/** Of two records of one key, the one with the larger (achievement, DX score). Other fields break ties, so the order of the two never matters. */
 export function larger<T extends ScoreRecord>(a: T, b: T): T {
   return compare(a, b) >= 0 ? a : b
 }
@@ -54,7 +54,7 @@ function wordsOf({ title, level, levelLabel, constant, rate }: ScoreRecord): str
   return JSON.stringify([title, level, levelLabel, constant, rate])
 }
 
-/** The best of each field. The description of the chart is that of `sent`, or the former one where that has none. */
+/** The best of each field. Titles, level and constant are those of `sent`, or of `before` where `sent` has none. */
 export function best(before: ScoreRecord, sent: ScoreRecord): ScoreRecord {
   return {
     songId: sent.songId,

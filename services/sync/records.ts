@@ -15,7 +15,7 @@ export interface Records {
   list(qq: number): StoredRecord[]
   count(qq: number): number
   put(qq: number, record: ScoreRecord, mark: number): void
-  /** Whether a chunk has brought a key. */
+  /** Whether a chunk of the player's snapshot has brought a score. */
   hasChunk(qq: number): boolean
   clearMarks(qq: number): void
   /** Deletes the scores that the snapshot does not have, keeps them as removed by it, and returns how many there were. */

@@ -13,7 +13,7 @@ export interface ServerOptions {
   readonly backend: Backend
   readonly botTokens: readonly string[]
   readonly allowedOrigins: readonly string[]
-  /** Hears of errors that became a 500. */
+  /** Called with each error that led to a 500. */
   readonly onError: (error: unknown) => void
 }
 
@@ -23,7 +23,7 @@ const BODY_LIMIT = 8 * 1024 * 1024
 export function createServer({ backend, botTokens, allowedOrigins, onError }: ServerOptions): Http {
   const http = createHttp({ bodyLimit: BODY_LIMIT, malformed: (what) => refuse(400, what).body })
   const { app } = http
-  // This comes before the credential is checked: a browser asks whether it may send one without sending it.
+  // CORS comes before the check of the credential, because the preflight request of a browser carries none.
   allowCors(app, { origins: allowedOrigins, headers: ['Bot-Token', 'Content-Type'], open: [DOCUMENT_PATH] })
   admit(app, anyOf(botTokens))
   const document = onDemand(async () => describeApi())

@@ -10,7 +10,7 @@ export interface SyncServiceOptions extends CommonOptions {
   readonly botTokens: readonly string[]
   /** Origins whose pages may call the service from a browser, for example `http://127.0.0.1:8080`. Default: none. */
   readonly allowedOrigins?: readonly string[]
-  /** An open snapshot without a chunk for longer is given up; milliseconds. Default 30 minutes. */
+  /** After so many milliseconds without a chunk an open snapshot is given up. Default: 30 minutes. */
   readonly snapshotIdleMs?: number
 }
 

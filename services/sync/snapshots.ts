@@ -17,8 +17,8 @@ export interface Beginning {
 }
 
 /**
- * The snapshots of players, also finished ones, by which late requests are recognised. One that is `open` here may have
- * expired; see `at`. Every method runs inside a transaction of the caller.
+ * The snapshots of players, also finished ones, by which late requests are recognised. A snapshot that is `open` here may
+ * have expired; see `at`. Every method runs inside a transaction of the caller.
  */
 export interface Snapshots {
   find(qq: number, id: string): Snapshot | null
@@ -28,12 +28,12 @@ export interface Snapshots {
   list(qq: number, limit: number): Snapshot[]
   /** The snapshot that was closed last. */
   lastClosed(qq: number): Snapshot | null
-  /** Begins a snapshot. One that is still open is given up. */
+  /** Begins a snapshot, and gives up the one that is still open. */
   begin(qq: number, beginning: Beginning, now: number): Snapshot
-  /** Remembers that a chunk was refused of a snapshot that has not begun. */
+  /** Adds a snapshot that has not begun, because a chunk of it was refused. */
   refuse(qq: number, beginning: Beginning, now: number): Snapshot
   keepAll(snapshot: Snapshot): void
-  /** Remembers a chunk that was refused, until it is added. */
+  /** Remembers a refused chunk until the same chunk is added. */
   owe(snapshot: Snapshot, hash: Uint8Array): void
   isOwed(snapshot: Snapshot): boolean
   end(snapshot: Snapshot, state: SnapshotState, removed: number): void
@@ -47,19 +47,19 @@ export interface Snapshots {
   isTaken(snapshot: Snapshot, chunk: ChunkTrace): boolean
   /** The numbers of the chunks that have come. */
   indexes(snapshot: Snapshot): Set<number>
-  /** Forgets snapshots without a chunk since then, a few at a time, and the oldest data of this player beyond the bounds. */
+  /** Forgets a few snapshots without a chunk after `since`, and the oldest data of this player beyond the bounds. */
   prune(qq: number, since: number): void
 }
 
 /** Longer than any retry, so that a late chunk is recognised. */
 const REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Snapshots without a chunk since then are forgotten. An open one is never among them. */
+/** The time before which the last chunk of a forgotten snapshot came. No snapshot that is still open is so old. */
 export function remember(moment: Moment): number {
   return moment.now - rememberedMs(moment)
 }
 
-/** How long after its last chunk a snapshot is remembered at least, in milliseconds. */
+/** How many milliseconds after its last chunk a snapshot is remembered, if the player does not have too many of them. */
 export function rememberedMs({ idleMs }: Moment): number {
   return REMEMBERED_MS + idleMs
 }
@@ -75,7 +75,7 @@ export const MAX_CHUNKS = 10_000
 const MAX_CHUNKS_KEPT = 20_000
 /** The most deleted scores of one player in all snapshots: those of the last two at least. */
 const MAX_REMOVED_KEPT = 40_000
-/** The most at one request, so that none of them waits long. */
+/** The most old snapshots that one request forgets, so that no request waits long. */
 const MAX_PRUNED = 10
 
 export function createSnapshots(db: Database): Snapshots {

@@ -6,7 +6,7 @@ import type { ScoreRecord } from './record.ts'
 import type { Records } from './records.ts'
 import type { Store } from './store.ts'
 
-/** The facts that a request reports of a player beside the scores; `null` for those it does not. */
+/** The facts that a request reports of a player beside the scores; `null` for a fact that it leaves out. */
 export interface Reported {
   readonly nickname: string | null
   readonly source: string | null
@@ -25,7 +25,7 @@ export const NOTHING_TOLD: Reported = {
   playCount: null,
 }
 
-/** Brings the facts of a player and of the day into line with the stored scores. */
+/** Brings the facts of a player and of the day into line with the stored scores. @returns the number of these scores */
 export function updateStanding(
   { players, records }: Store,
   catalogue: Catalogue,
@@ -48,7 +48,7 @@ export function updateStanding(
 }
 
 /**
- * A stored score shows the rating that it counts. Two merged scores may be worth more than either, and the catalogue
+ * Brings the rating of each stored score up to date. Two merged scores may be worth more than either, and the catalogue
  * may have changed since the score was sent.
  */
 function rateRecords(records: Records, catalogue: Catalogue, qq: number): void {

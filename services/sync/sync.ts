@@ -68,7 +68,7 @@ function take({ store, catalogue }: Backend, sync: Sync, step: Step, known: Know
   return responseOf(sync, { ...counts, skipped: counts.skipped + unusable }, stored, end)
 }
 
-/** The snapshot to which the records belong, which has them as a chunk. */
+/** Adds the records as a chunk to their snapshot, which begins if need be. `null` if they belong to no snapshot. */
 function snapshotOf(
   store: Store,
   sync: Sync,
@@ -85,7 +85,7 @@ function snapshotOf(
   return { ...snapshot, keepsAll: true }
 }
 
-/** @param refused the record of earlier chunks that were refused */
+/** @param refused the snapshot in the state `refused`, if earlier chunks of it were refused */
 function begin(store: Store, { request }: Sync, refused: Snapshot | null, moment: Moment): Snapshot {
   const { qq, snapshotId, chunkCount } = request
   const keepsAll = refused !== null && (refused.keepsAll || refused.chunkCount !== chunkCount)
@@ -98,7 +98,7 @@ function begin(store: Store, { request }: Sync, refused: Snapshot | null, moment
 
 /** The results of a snapshot's end. */
 interface End {
-  /** `null`: the end has not come yet. */
+  /** The number of deleted scores; `null`: the end has not come yet. */
   readonly removed: number | null
   readonly warnings: readonly string[]
 }

@@ -9,7 +9,7 @@ const SCORE = `
   ra INTEGER NOT NULL,
   rate TEXT NOT NULL,
   dx_score INTEGER NOT NULL,
-  combo INTEGER NOT NULL,                -- the game's numbers
+  combo INTEGER NOT NULL,                -- the game's number of the lamp, as in sync
   sync INTEGER NOT NULL,`
 
 /** The tables of an empty file. */
@@ -17,7 +17,7 @@ export const TABLES = `
 CREATE TABLE players (
   qq INTEGER PRIMARY KEY,
   nickname TEXT NOT NULL,
-  source TEXT NOT NULL,                  -- where the last sync had its scores from
+  source TEXT NOT NULL,                  -- where the scores are from, as a sync said last
   rating INTEGER NOT NULL,
   old_rating INTEGER NOT NULL,
   new_rating INTEGER NOT NULL,
@@ -31,10 +31,10 @@ CREATE TABLE records (
   PRIMARY KEY (qq, song_id, level_index)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE snapshots (                 -- all of the last days, so that a late chunk of an old one does no harm
-  number INTEGER PRIMARY KEY AUTOINCREMENT,  -- in the order in which they begin
+CREATE TABLE snapshots (                 -- of the last week, so that a late chunk of an old snapshot does no harm
+  number INTEGER PRIMARY KEY AUTOINCREMENT,  -- rises in the order in which snapshots begin
   qq INTEGER NOT NULL,
-  id TEXT NOT NULL,                      -- a UUID for one that came in one request without an id
+  id TEXT NOT NULL,                      -- a UUID for a snapshot that came in one request without an id
   state TEXT NOT NULL,                   -- see protocol.ts
   opened_at INTEGER NOT NULL,
   touched_at INTEGER NOT NULL,           -- when its last chunk came
@@ -49,7 +49,7 @@ CREATE INDEX snapshots_by_age ON snapshots (touched_at);
 CREATE TABLE snapshot_chunks (
   snapshot INTEGER NOT NULL REFERENCES snapshots ON DELETE CASCADE,
   hash BLOB NOT NULL,                    -- SHA-256 of the records
-  chunk_index INTEGER NOT NULL,          -- -1 where none was sent
+  chunk_index INTEGER NOT NULL,          -- -1 where none was sent, -2 for a refused chunk that has not come again
   PRIMARY KEY (snapshot, hash, chunk_index)
 ) STRICT, WITHOUT ROWID;
 

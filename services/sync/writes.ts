@@ -6,7 +6,7 @@ import { MARK, type Records, type StoredRecord } from './records.ts'
 /** Turns the records of a request into stored scores. */
 
 export interface Counts {
-  /** New keys. */
+  /** Records with a new key. */
   readonly imported: number
   readonly updated: number
   /** Records that changed nothing. */
@@ -37,7 +37,7 @@ function marks(step: Writing): boolean {
   return step.kind === 'raise' && step.marks
 }
 
-/** @returns the score to store, and its mark */
+/** The score to store, and its mark. */
 type Written = [ScoreRecord, number]
 
 function raised(before: StoredRecord | undefined, sent: ScoreRecord, marks: boolean): Written {

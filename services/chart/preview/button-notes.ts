@@ -85,7 +85,7 @@ export function drawTies(notes: readonly PlacedNote[], now: number): string[] {
   })
 }
 
-/** One arc over all of them. It leaves the widest gap open. */
+/** One arc through all the angles. It leaves the widest gap between them open. */
 function drawTie(angles: readonly number[], radius: number): string {
   const gaps = angles.map((angle, index) => (angles[index + 1] ?? (angles[0] ?? 0) + 360) - angle)
   const widest = Math.max(...gaps)

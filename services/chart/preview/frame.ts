@@ -57,7 +57,7 @@ function drawCaption({ title, artist, levelLabel, duration }: Chart, now: number
   ].join('')
 }
 
-/** `1:02.50` */
+/** A time as minutes and seconds, such as `1:02.50`. */
 function clock(seconds: number): string {
   const hundredths = Math.floor(seconds * 100 + 1e-6)
   const rest = (hundredths % 6000) / 100

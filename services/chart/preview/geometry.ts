@@ -8,7 +8,7 @@ export interface Point {
   readonly y: number
 }
 
-/** A way of straight pieces. */
+/** A line of straight pieces, given by the points that they connect. */
 export type Line = readonly Point[]
 
 export const CENTRE: Point = { x: 200, y: 200 }
@@ -60,9 +60,9 @@ function buttonPoint(button: string): Point {
   return at(buttonAngle(button), RING)
 }
 
-/** The radius of the circle that the tangents from 1 to 4 and the like touch. */
+/** The radius of the circle that is touched by the straight line from button 1 to button 4. */
 const INNER = RING * Math.cos((67.5 * Math.PI) / 180)
-/** The radius of the turns of a lightning. */
+/** How far from the centre the slides `s` and `z` turn. */
 const ZIGZAG = 0.42 * RING
 
 function segmentLine(start: string, { shape, via, end }: Segment): Line {

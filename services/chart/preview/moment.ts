@@ -3,20 +3,20 @@ import { joined, lengthOf, RING } from './geometry.ts'
 
 /** The visible part of a note at a moment. */
 
-/** How long a note of the usual speed travels from its origin to the ring, in seconds. It grows for as long before that. */
+/** How long a note of the usual speed travels from its origin to the ring, and how long it grows before, in seconds. */
 const TRAVEL_S = 0.6
 const GROWTH_S = 0.25
 /** The radius at which notes appear. */
 export const ORIGIN = RING / 4
 
-/** How long before its time a note becomes visible. */
+/** How many seconds before its time a note becomes visible. */
 export function leadOf(scroll: number): number {
   return (TRAVEL_S + GROWTH_S) / scroll
 }
 
 export interface Approach {
   readonly radius: number
-  /** 0 to 1. */
+  /** The size of the note, 0 to 1. */
   readonly scale: number
 }
 
@@ -32,7 +32,7 @@ export function approach(left: number, scroll: number): Approach | null {
 export const TRACK_LEAD_S = 0.7
 const TRACK_FADE_S = 0.4
 
-/** 0 to 1. */
+/** The opacity of a track, 0 to 1. @param left seconds until the head is due */
 export function trackOpacity(left: number): number {
   return Math.min(1, Math.max(0, (TRACK_LEAD_S - left) / TRACK_FADE_S))
 }

@@ -64,7 +64,7 @@ function drawBar(bar: Bar, index: number, highest: number): string {
   }).join('')
 }
 
-/** Marks at round times, fewer than ten of them. */
+/** Marks at round times, ten of them at most. */
 function drawAxis(duration: number): string {
   const gap = [5, 10, 15, 30, 60, 120, 300, 600, 900].find((seconds) => duration / seconds < 10) ?? 1800
   const marks = Array.from({ length: Math.floor(duration / gap) + 1 }, (_, index) => index * gap)

@@ -42,7 +42,7 @@ function chevrons(line: Line, progress: number): string {
     .join('')
 }
 
-/** While the star waits it grows at the start. Without a head it would come late or suddenly, so it is shown when it moves. */
+/** A star that waits is drawn smaller, at the start of its path. The star of a slide without a head is shown when it moves. */
 function drawTracingStar(slide: Slide, line: Line, progress: number, colour: string, moving: number): string {
   const waits = moving < 0
   if (moving < 0 && (slide.head === false || moving < -waitOf(slide))) return ''
@@ -50,7 +50,7 @@ function drawTracingStar(slide: Slide, line: Line, progress: number, colour: str
   return drawStar(place, waits ? 9 : 13, colour, place.angle)
 }
 
-/** The shortest wait of the paths: after it the head is gone and its stars stand ready. */
+/** The shortest wait of the paths. Each star is shown for so long before it moves. */
 function waitOf({ paths }: Slide): number {
   return Math.min(...paths.map(({ wait }) => wait))
 }

@@ -36,7 +36,7 @@ const BPM = new RegExp(BRACKETS.round, 'y')
 const DIVISOR = new RegExp(BRACKETS.curly, 'y')
 const SCROLL = new RegExp(BRACKETS.scroll, 'y')
 const DIRECTIVE = new RegExp([BRACKETS.round, BRACKETS.curly, BRACKETS.scroll].join('|'), 'y')
-/** `E1` to `E8` are sensors. An E between commas, and one that continues like a sensor or a chart, is a mistake. */
+/** The E that ends a chart. `E1` to `E8` are sensors. An E between commas, and one that continues like a sensor or a chart, is a mistake. */
 const END = /E(?![0-9,({<]|[hf]*[/`[]|[hf]+,)/y
 const TAPS = /[1-8]{2,}/y
 const SQUARE = new RegExp(BRACKETS.square, 'y')
@@ -125,7 +125,7 @@ function fail(reading: Reading, offset: number, problem: string): void {
   reading.end = offset
 }
 
-/** Whether the chart ends here. Text after its end is not read; after anything else like an end the chart continues. */
+/** Whether the chart ends here. An E ends it only before a gap or at the end of the text, since later text is not read. */
 function atEnd(scanner: Scanner): boolean {
   return scanner.sees(END) && scanner.isLastOfPiece
 }
@@ -263,7 +263,7 @@ function atBoundary(scanner: Scanner): boolean {
   return scanner.done || scanner.sees(SEPARATOR) || scanner.sees(DIRECTIVE) || atEnd(scanner)
 }
 
-/** `each` has its place as in the API: after the note's own members, and before its looks and paths. */
+/** Adds `each` at the place that it has in the API: after the note's own members, and before its looks and paths. */
 function together(solo: SoloNote, each: boolean): PlacedNote['note'] {
   if (solo.type === 'slide') {
     const { look, paths, ...rest } = solo

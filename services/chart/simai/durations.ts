@@ -16,7 +16,7 @@ const FORM = new RegExp(
   `^(?:(?<wait>${NUMBER})##)?(?:(?<bpm>${NUMBER})?(?<hash>#))?(?:(?<n>${NUMBER}):(?<k>${NUMBER})|(?<s>${NUMBER}))$`,
 )
 
-/** k notes of length 1/n. */
+/** The length of k notes of 1/n, in seconds. */
 export function noteLength(bpm: number, n: number, k: number): number {
   return (k * 240) / (n * bpm)
 }

@@ -35,8 +35,8 @@ interface Block {
 }
 
 /**
- * Reads a file. Never throws; all problems are reported at once. A key with `_x` is for difficulty x and beats the one
- * without. Keys without a meaning here are skipped, as players do.
+ * Reads a file. Never throws; all problems are reported at once. A key with `_x` is for difficulty x and takes the place
+ * of the key without it. Keys without a meaning here are skipped, as players do.
  */
 export function parseMaidata(text: string): Maidata {
   const head: Fault[] = []
@@ -68,8 +68,8 @@ export function parseMaidata(text: string): Maidata {
 }
 
 /**
- * A block begins with `&key=` at the beginning of a line and ends where the next one begins. Any other line with an & at its
- * beginning belongs to a chart, though it is odd, and has no meaning elsewhere.
+ * A block begins with `&key=` at the beginning of a line and ends where the next one begins. Any other line that begins with &
+ * belongs to the chart in which it stands. Outside of charts it ends the block, and is reported.
  */
 function readBlocks(text: string, faults: Fault[]): Map<string, Block> {
   const blocks = new Map<string, Block>()
@@ -103,7 +103,7 @@ function checkPreamble(text: string, warn: (offset: number, problem: string) => 
   }
 }
 
-/** A value of one line, without lines that are comments. */
+/** The value of a key as one line, without lines that are comments; empty if there is none. */
 function lineOf(blocks: ReadonlyMap<string, Block>, key: string): string {
   const lines = blocks.get(key)?.value.split(/\r\n|\r|\n/) ?? []
   const content = lines.filter((line) => !line.trimStart().startsWith('||')).map((line) => line.trim())
@@ -121,7 +121,7 @@ function checkFirst(blocks: ReadonlyMap<string, Block>, key: string, faults: Fau
   faults.push({ offset, problem: '&first= is a number of seconds such as 1.234; read as 0', severity: 'warning' })
 }
 
-/** Nothing if the file has no such chart. */
+/** The chart of a difficulty with its faults; an empty list if the file has no such chart. */
 function readChart(blocks: ReadonlyMap<string, Block>, difficulty: number) {
   const body = blocks.get(`inote_${difficulty}`)
   if (body === undefined || body.value.trim() === '') return []

@@ -28,7 +28,7 @@ export class NoteProblem extends Error {
 /** Far more paths than anybody could play. The bound keeps one note small. */
 const MAX_PATHS = 32
 const MAX_SEGMENTS = 32
-/** A hold or touch hold without a duration ends at once: it is a note of 1/1280. */
+/** A hold or touch hold without a duration is a note of 1/1280, so it ends nearly at once. */
 const SHORTEST = 1280
 
 export const NOTE_START = /[1-8C]|[ABDE][1-8]/y
@@ -216,7 +216,7 @@ function readShape(scanner: Scanner, how: 'peek' | 'take'): Shape | undefined {
   return shape
 }
 
-/** `undefined` without a bracket. @throws NoteProblem */
+/** Reads a duration in its bracket; `undefined` without a bracket. @throws NoteProblem */
 function readDuration(scanner: Scanner, { bpm, warn }: Moment, of: 'hold' | 'slide'): Duration | undefined {
   const { offset } = scanner
   const inside = scanner.match(DURATION)?.[1]

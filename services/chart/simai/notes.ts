@@ -39,7 +39,7 @@ export interface Segment {
 
 /** The path of one star. */
 export interface Path {
-  /** The shape. Those of a chain follow one another, such as `-q-`. */
+  /** The shape. The shapes of a chain follow one another, such as `-q-`. */
   readonly shape: string
   /** The button at which a single `V` turns. */
   readonly via?: string

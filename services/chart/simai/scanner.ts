@@ -9,7 +9,7 @@ export interface Scanner {
   match(pattern: RegExp): RegExpExecArray | null
   /** Whether the expression, which has to be sticky, matches here. Takes nothing. */
   sees(pattern: RegExp): boolean
-  /** Whether a gap, such as the end of its line, or nothing follows the next character. */
+  /** Whether the next character is followed by a gap, such as the end of its line, or by nothing. */
   readonly isLastOfPiece: boolean
   readonly done: boolean
   /** The place of the next character in the file; at the end, the place after the last one. */
@@ -59,7 +59,7 @@ export function createScanner(text: string, start: number): Scanner {
   }
 }
 
-/** Numbers stand in brackets, and have no meaning elsewhere. No bracket holds another, a comma, / or a backtick. */
+/** The brackets in which numbers stand. No bracket holds another one, a comma, / or a backtick. */
 const INSIDE = '[^()[\\]{}<>,/`]*'
 export const BRACKETS = {
   round: `\\((${INSIDE})\\)`,

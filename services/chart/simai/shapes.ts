@@ -1,6 +1,6 @@
 import type { Shape } from './notes.ts'
 
-/** Longer names come first. */
+/** All shapes. Longer names come first, so that `pp` is not read as `p`. */
 export const SHAPES: readonly Shape[] = ['pp', 'qq', '-', '^', '<', '>', 'v', 'V', 'p', 'q', 's', 'z', 'w']
 
 /** The number of steps between two buttons, the shorter way round: 0 to 4. */

@@ -1,6 +1,6 @@
 /** The times of a chart's commas, in seconds from its start. */
 export interface Timeline {
-  /** 0 before the chart has set one. */
+  /** The tempo; 0 before the chart has set one. */
   readonly bpm: number
   /** @param bpm above 0 */
   tempo(bpm: number): void
@@ -13,9 +13,9 @@ export interface Timeline {
   now(): number
 }
 
-/** A whole note has four beats. */
+/** The length of a whole note of four beats at 1 bpm, in seconds. */
 const WHOLE_NOTE_S = 4 * 60
-/** The length of a comma before the chart sets one. */
+/** Before the chart sets the length of a comma, it is 1/4 of a whole note. */
 const QUARTER = 4
 /** Keeps the count of units below 2^53, so that it stays exact. */
 const MAX_UNITS_PER_WHOLE = 2 ** 20
@@ -29,7 +29,7 @@ export function createTimeline(): Timeline {
   const passed = createSum()
   let bpm = 0
   let divisor = QUARTER
-  /** The length of a comma; `null` while the tempo decides. */
+  /** The length of a comma in seconds; `null` while the tempo decides. */
   let fixed: number | null = null
   let units = 0
   let unitsPerWhole = QUARTER
@@ -79,7 +79,7 @@ export function createTimeline(): Timeline {
   }
 }
 
-/** Infinity if one of them is no whole number. */
+/** The least common multiple; Infinity if one of the numbers is not whole. */
 function commonMultiple(a: number, b: number): number {
   if (!Number.isInteger(a) || !Number.isInteger(b)) return Number.POSITIVE_INFINITY
   let [x, y] = [a, b]

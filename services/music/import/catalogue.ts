@@ -8,7 +8,7 @@ import { type Place, placeText, type Read, readAt } from './place.ts'
 /** Facts about the rating that a list of songs does not have. */
 export interface ImportOptions {
   readonly allPerfect: number
-  /** Empty: the list decides. */
+  /** The versions whose songs count as new. Empty: the list of songs decides. */
   readonly newVersions: readonly string[]
 }
 
@@ -27,7 +27,7 @@ interface Found {
 
 interface List {
   readonly found: readonly Read<Found>[]
-  /** The versions that are new if the command does not tell; `null` if each song tells it. */
+  /** The versions that are new if the command names none; `null` if each song has its own `isNew`. */
   newVersions(songs: readonly SongInput[]): string[] | null
 }
 
@@ -65,7 +65,7 @@ async function parseFile(file: string): Promise<unknown> {
 
 const songList = z.object({ songs: z.array(z.unknown()).min(1), versions: lxnsVersions })
 
-/** The form of the content tells which of the two it is. */
+/** Recognises by the form of the content from which of the two platforms the list is. */
 function listOf(content: unknown, file: string): List {
   if (Array.isArray(content) && content.length > 0) {
     return { found: content.map((each, index) => fishAt(each, [index])), newVersions: () => null }
@@ -94,7 +94,7 @@ function lxnsAt(content: unknown, place: Place, versions: z.output<typeof lxnsVe
   })
 }
 
-/** A song that the catalogue can hold, and that the list does not have twice. */
+/** Checks that the catalogue can hold the song, and that no song before it in the list has its musicId. */
 function soundSong({ place, song: found }: Found, places: Map<number, Place>): Read<SongInput> {
   const read = readAt(song, found, place)
   if ('problems' in read) return read

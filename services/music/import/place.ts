@@ -14,7 +14,7 @@ export function readAt<T>(schema: z.ZodType<T>, value: unknown, place: Place): R
   return { problems: lines }
 }
 
-/** `songs[3].title`, and `the file` for the whole file. */
+/** The text of a place, for example `songs[3].title`; `the file` for the whole file. */
 export function placeText(place: Place): string {
   const text = place.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
   return text.replace(/^\./, '') || 'the file'

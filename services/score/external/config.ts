@@ -29,7 +29,7 @@ const duration = (example: string) => quantity(DURATIONS, ['1ms', '10m'], exampl
 
 const BASE_URL = 'expected an http or https URL without user, query or fragment, like https://example.com/api'
 
-/** Without a slash at its end. */
+/** The base URL of a platform. Slashes at its end are removed. */
 const baseUrl = z
   .string({ error: BASE_URL })
   .refine(isBaseUrl, { error: BASE_URL })
@@ -63,9 +63,9 @@ const externalFile = z.strictObject({
   max_response: quantity(SIZES, ['1KiB', '256MiB'], '16MiB').prefault('16MiB'),
 })
 
-/** The form of a file. */
+/** The content of the file as it is written, before it is checked. */
 export type ExternalConfig = z.input<typeof externalFile>
-/** Durations in milliseconds, sizes in bytes. */
+/** The checked settings, with durations in milliseconds and sizes in bytes. */
 export type External = z.output<typeof externalFile>
 
 /** @param source a JSON file, or the parsed content of one @throws Error that names the file, every bad key and the cure */

@@ -18,7 +18,7 @@ export interface ConversationOptions {
   readonly external: External
   /** Used only in the header of requests, and removed from the platform's messages. */
   readonly token: string
-  /** Tells that the client has left. */
+  /** Aborted when the client leaves. */
   readonly signal: AbortSignal
 }
 
@@ -55,14 +55,14 @@ export function converse({ platform, baseUrl, external, token, signal }: Convers
   return { ask, end: () => clearTimeout(timer) }
 }
 
-/** Three parts of base64url: neither platform makes other tokens of this form. */
+/** A JWT has three parts of base64url. No other token of either platform has this form. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const BEARER = /^Bearer +(?=\S+$)/i
 
 interface Credential {
   readonly header: string
   readonly value: string
-  /** The part of it that must not be repeated. */
+  /** The part of the value that must not be repeated. */
   readonly secret: string
   readonly isAccessToken: boolean
 }
@@ -107,7 +107,7 @@ interface Declined {
 /** The codes by the response of the platform. The first row that fits is used. */
 const DECLINES: readonly (readonly [error: ExternalCode, fits: (declined: Declined) => boolean])[] = [
   ['external_rate_limited', ({ status }) => status === 429],
-  // RFC 6750, 3.1.
+  // An access token that has expired or is invalid gets a 401 (RFC 6750, 3.1).
   ['external_auth_failed', ({ credential, status }) => credential.isAccessToken && status === 401],
   ['external_auth_failed', ({ platform, status, message }) => platform.isBadToken(status, message)],
   ['external_rejected', ({ status }) => status >= 400 && status <= 499],

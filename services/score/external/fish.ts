@@ -60,7 +60,7 @@ export const fish: Platform = {
       fs: syncName(syncStatus),
     }
   },
-  /** The platform silently leaves out charts that it does not know: only the number shows it. */
+  /** The platform silently leaves out charts that it does not know. Only the number of accepted records shows it. */
   async push(ask, batch) {
     const body = batch.map(({ wire }) => wire)
     const response = await ask({ method: 'POST', path: '/player/update_records', body, response: pushed })

@@ -33,7 +33,7 @@ export interface Failure {
   readonly failed: 'connection' | 'timeout' | 'response' | 'left'
 }
 
-/** The reason by which a signal ends a request that took too long. */
+/** The request took too long: the reason of its signal, or the error of a connection that was silent. */
 export class TooSlow extends Error {
   override readonly name = 'TooSlow'
 }
@@ -43,7 +43,7 @@ class BadResponse extends Error {}
 
 /**
  * Sends a request and reads the whole response.
- * @param signal ends it: as a timeout if its reason is TooSlow, otherwise because nobody waits any more
+ * @param signal ends the request: as a timeout if its reason is TooSlow, otherwise because nobody waits any more
  */
 export async function exchange(outgoing: Outgoing, limits: Limits, signal: AbortSignal): Promise<Reply | Failure> {
   try {
@@ -55,11 +55,11 @@ export async function exchange(outgoing: Outgoing, limits: Limits, signal: Abort
 }
 
 async function send({ url, ...outgoing }: Outgoing, limits: Limits, signal: AbortSignal): Promise<Reply> {
-  // Loaded when a platform is first asked.
+  // The library is loaded when a platform is first asked.
   const { buildConnector, Client } = await import('undici')
   const { origin, pathname, search } = new URL(url)
   const line = new Line(buildConnector({ timeout: limits.connectTimeout, allowH2: false }), limits.readTimeout)
-  // The connection measures the silence: a long body may take longer to send.
+  // The timeout of the socket measures silence. The client's own timeouts are off, since a long body takes time to send.
   const client = new Client(origin, { connect: line.open, allowH2: false, headersTimeout: 0, bodyTimeout: 0 })
   try {
     // `reset`: a connection that was kept alive may break for other reasons, and a push is never repeated.
@@ -68,7 +68,7 @@ async function send({ url, ...outgoing }: Outgoing, limits: Limits, signal: Abor
     return { status, headers, body: await bodyOf(body, limits.maxResponse) }
   } finally {
     line.close()
-    // The response counts, so the rest of the request is not sent.
+    // The exchange ends with the response, even if the request has not been sent whole.
     void client.destroy()
   }
 }
@@ -113,7 +113,7 @@ async function bodyOf(body: AsyncIterable<Buffer>, limit: number): Promise<Buffe
   return Buffer.concat(chunks)
 }
 
-/** Called before the head. A broken body means a broken connection. */
+/** Recognises a head that is not HTTP. A body that breaks off later means a broken connection. */
 function rethrow(error: NodeJS.ErrnoException): never {
   const isNoHttp = error.name === 'HTTPParserError' || error.code === 'UND_ERR_HEADERS_OVERFLOW'
   throw isNoHttp ? new BadResponse() : error

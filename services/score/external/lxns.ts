@@ -8,7 +8,7 @@ import { achievements, combo, dxScore, nameOf, records, sync } from './records.t
 
 const PATH = '/api/v0/user/maimai/player/scores'
 
-/** A batch of 500 with this many bad records is not worth more requests. */
+/** How often one batch is sent again. A batch of 500 with this many bad records is not worth more requests. */
 const MAX_RESENDS = 100
 
 const record = z.object({
@@ -56,7 +56,7 @@ export const lxns: Platform = {
       dx_score: deluxscoreMax,
     }
   },
-  /** One bad record makes the platform reject the batch and name the record. The others are sent again without it. */
+  /** A bad record makes the platform reject the batch and name the record. The rest is sent again, without it or with its raw id. */
   async push(ask, batch) {
     const skipped: Skipped[] = []
     let rest = batch
@@ -88,7 +88,7 @@ function isNamedBy(refusal: Refusal, { wire }: Outbound): boolean {
 
 const FIRST_DX = 10_000
 
-/** The platform knows some DX songs only by the game's own id; `null` if that was tried, or there is none. */
+/** The record with the game's own id, the only one of some DX songs there; `null` if that was tried, or there is none. */
 function underRawId({ name, wire }: Outbound): Outbound | null {
   const { id, type } = wire as RecordName
   return type === 'dx' && id !== null && id < FIRST_DX ? { name, wire: { ...wire, id: id + FIRST_DX } } : null

@@ -13,7 +13,7 @@ export const records = z.array(z.unknown()).max(MAX_RECORDS)
 /** Numbers arrive as their source text; see parseBody. */
 export const achievements = z.string()
 
-/** Missing if the platform does not show it. */
+/** The DX score; 0 if the platform does not show it. */
 export const dxScore = z
   .int()
   .nullish()

@@ -49,7 +49,7 @@ function update(platform: Platform, field: 'key' | 'token'): Handler {
   }
 }
 
-/** The pull comes first: before a platform is overwritten, it must get the better of both scores. */
+/** The pull comes first, so that the push overwrites each score of the platform with the better of the two. */
 async function carryOut(backend: Backend, { mode, ...update }: Update): Promise<object | Refusal> {
   const pulled = mode === 'push' ? null : await pull(backend, update)
   if (pulled !== null && isRefusal(pulled)) return pulled

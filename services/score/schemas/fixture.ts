@@ -34,7 +34,7 @@ export type Profile = z.output<typeof profile>
 const profilePatch = profile.partial()
 export type ProfilePatch = z.output<typeof profilePatch>
 
-/** Ratings that hold until the player's next change of scores. Without them they are computed from the scores. */
+/** Ratings that hold until the player's next change of scores. Where a file has none, they are computed from its scores. */
 const ratings = z.strictObject({
   playerRating: count,
   highestRating: count,

@@ -50,10 +50,10 @@ function oneOf<T>(names: Record<string, T | undefined>, context: z.RefinementCtx
   return given[0]?.[1] as T
 }
 
-/** For the document: one of these names must be there. */
+/** For the document: at least one of these names must be there. */
 const either = (...names: string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) })
 
-/** For the document: exactly one of them. The gateway cannot price a body that has a field under two names. */
+/** For the document: exactly one of these names must be there. The gateway cannot price a body that has a field under two names. */
 const only = (...names: string[]) => ({ oneOf: names.map((name) => ({ required: [name] })) })
 
 const idNames = { musicId: musicId.optional(), music_id: musicId.optional(), id: musicId.optional() }
@@ -94,12 +94,12 @@ export const scoreKey = z
   }))
 export type ScoreKey = z.output<typeof scoreKey>
 
-/** A body with a list, whose records are judged singly later. A bare object is a list of one. */
+/** A body with a list, whose records are judged one by one later. A bare object counts as a list of one record. */
 export function musicList(limit: number) {
   return z.preprocess((body) => (isBare(body) ? { musicList: [body] } : body), listOf(z.unknown(), limit))
 }
 
-/** The same with its records, as it is documented. */
+/** The same body with the form of its records, for the document. */
 export function musicListOf(record: z.ZodType, limit: number) {
   return z.union([listOf(record, limit), record])
 }
@@ -132,7 +132,7 @@ export const emptyBody = z.strictObject({ ...IGNORED })
 export const itemListBody = z.strictObject({ itemKind: z.int().min(1).max(15).optional(), ...IGNORED })
 export const clearBody = z.strictObject({ confirm: z.literal(true), ...IGNORED })
 
-/** Characters that a header of HTTP can carry. The platform decides about the length. */
+/** A token of 1 to 8192 characters that a header of HTTP can carry. The platform decides whether it is one of its own. */
 const platformToken = z
   .string({ error: 'expected a token' })
   .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,8190}[\x21-\x7e])?$/, {
@@ -142,7 +142,7 @@ const platformToken = z
     "What the platform takes: the user's own key or import token, or an access token of OAuth, which is a JWT or begins with Bearer and a space.",
   )
 
-/** @param field of the user's token for the platform */
+/** @param field the field that holds the user's token for the platform */
 export function updateBody<F extends 'key' | 'token'>(field: F) {
   const mode = z.enum(['pull', 'push', 'both'], { error: 'expected pull, push or both' }).default('pull')
   return z
@@ -150,7 +150,7 @@ export function updateBody<F extends 'key' | 'token'>(field: F) {
     .transform((body) => ({ token: body[field as 'key'], mode: body.mode }))
 }
 
-/** Reads a body by its schema. */
+/** Reads a body by its schema. The result is the body, or the refusal `invalid_request`. */
 export function readBy<T>(schema: z.ZodType<T>, body: unknown): T | Refusal {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
@@ -158,10 +158,10 @@ export function readBy<T>(schema: z.ZodType<T>, body: unknown): T | Refusal {
   return refuse('invalid_request', `${details[0]?.field}: ${details[0]?.problem}`, details)
 }
 
-/** Long enough for any sentence here, and too short to repeat a hostile body. */
+/** The most characters of a field or a problem: enough for any sentence here, too few to repeat a hostile body. */
 const MAX_PROBLEM = 200
 
-/** The problems that a schema found, one entry for each field. */
+/** The problems that a schema found, one entry for each issue. */
 export function detailsOf(error: z.ZodError): { field: string; problem: string }[] {
   return error.issues.map((issue) => ({
     field: (issue.path.length > 0 ? issue.path.join('.') : unknownKey(issue)).slice(0, MAX_PROBLEM),

@@ -9,7 +9,7 @@ const MAX_NAME = 64
 
 const qq = z.int().min(10_000).max(999_999_999_999)
 const rating = z.int().min(0).max(MAX_RATING).nullish()
-/** A lone half of a pair is no character, and the database would return another one. */
+/** A lone half of a surrogate pair is no character, and the database would return another one. */
 const name = z
   .string()
   .max(MAX_NAME)
@@ -70,7 +70,7 @@ export const chunkNumbers = {
     .describe('Goes with chunk_index; the same in each chunk of a snapshot'),
 }
 
-/** Members that are needed together, for readers of the document. The service checks it in its own words below. */
+/** Members that are needed together, for readers of the document. The service checks the same by `transform` below. */
 const TOGETHER = [
   { anyOf: [{ required: ['qq'] }, { required: ['player_id'] }] },
   both('chunk_index', 'chunk_count'),
