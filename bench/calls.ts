@@ -18,7 +18,7 @@ interface Counter {
 const COUNTERS: readonly Counter[] = [
   {
     command: ['perf', 'stat', '-e', 'raw_syscalls:sys_enter', '-x,'],
-    // Attaching may take seconds. It starts to count at a message on descriptor 3, and confirms on 4.
+    // Attaching may take seconds, so perf counts only from a message on descriptor 3 on, which it confirms on 4.
     optionsOf: (processes) => ['--delay=-1', '--control=fd:3,4', '-p', processes.join()],
     begin: async ({ stdio: [, , , control, response] }) => {
       ;(control as Writable).write('enable\n')
@@ -40,10 +40,10 @@ const COUNTERS: readonly Counter[] = [
   },
 ]
 
-/** A counter that is missing or not permitted gives no output. */
+/** How long a counter may take to begin, in milliseconds. One that takes longer is killed. */
 const PATIENCE_MS = 30_000
 
-/** Counts system calls of processes and their descendants during an action. It slows them, so nothing else is measured. */
+/** Counts system calls of processes and their descendants during an action. Counting slows them, so nothing else is measured. */
 export type CountCalls = (processes: readonly number[], action: () => Promise<unknown>) => Promise<number>
 
 /** @returns `null` where neither perf nor strace can count here */

@@ -47,7 +47,7 @@ export function measuredOn(): string {
   return `Measured on ${new Date().toISOString().slice(0, 10)} at ${commitOfNow()}`
 }
 
-/** The part of a schema that tells the members. */
+/** The part of a JSON Schema that names the members of an object. */
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: unknown

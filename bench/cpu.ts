@@ -6,14 +6,14 @@ export function cpuTime(pid: number): number {
 }
 
 /**
- * How long they were ready to run and waited for a core, in nanoseconds. If the load leaves core time free, a long wait
+ * How long a process and its descendants were ready to run and waited for a core, in nanoseconds. If the load leaves core time free, a long wait
  * means that something else used it.
  */
 export function waitTime(pid: number): number {
   return treeOf(pid).reduce((sum, each) => sum + account(each, 1), 0)
 }
 
-/** The account of the scheduler. utime and stime only count in ticks of 10 ms. */
+/** The scheduler's account of a process: time on a core (0) or waiting (1), in nanoseconds. utime and stime have ticks of 10 ms. */
 function account(pid: number, field: 0 | 1): number {
   return threadsOf(pid)
     .map((thread) => Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[field]))
@@ -87,7 +87,7 @@ export function watchOthers(): () => number {
   }
 }
 
-/** The figures in ticks. Ours are this process, its descendants, and those it has waited for. */
+/** CPU time in ticks. `ours` is that of this process, of its descendants, and of those that have ended. */
 function snapshot(): { all: number; busy: number; ours: number } {
   const [user = 0, nice = 0, system = 0, idle = 0, io = 0, irq = 0, softirq = 0, steal = 0] = words('/proc/stat')
     .slice(1, 9)

@@ -6,7 +6,7 @@ import { LOADING_CORE, run } from './processes.ts'
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 const CONNECTIONS = 64
-/** Few of them have a request under way. The others are for the moments when the server stalls. */
+/** The connections at a fixed rate. Few have a request under way. The others are for moments when the server stalls. */
 const OPEN_CONNECTIONS = 256
 
 export interface Load {
@@ -31,7 +31,7 @@ export interface Saturation {
   readonly p99: number
 }
 
-/** Requests sent of each file. The next load goes on where the last one ended, so that not the same few come again. */
+/** How many requests of each file were sent. The next load goes on after them, so it does not repeat the same few. */
 const sent = new Map<string, number>()
 
 /** Sends as many requests as the connections allow. Each connection sends its next request after its response. */
@@ -59,7 +59,7 @@ export interface Latency {
   readonly p90: number
   readonly p99: number
   readonly p999: number
-  /** 99th percentile of how late the generator itself sent, while a connection was free. */
+  /** 99th percentile of how late the generator itself sent while a connection was free, in milliseconds. */
   readonly late99: number
 }
 

@@ -13,7 +13,7 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
   ['libc6-dev', '/usr/include/stdio.h'],
 ])
 
-/** Installs missing packages where that is possible, and reports it. @throws Error that tells what to install */
+/** Installs missing packages where that is possible, and reports it. @throws Error that says what to install */
 export function ensurePackages(): void {
   if (process.platform !== 'linux') throw new Error('the benchmark reads CPU time from /proc: it needs Linux')
   ensureDebian(PACKAGES)
@@ -21,7 +21,7 @@ export function ensurePackages(): void {
   if (spawnSync('taskset', ['-V']).error) throw new Error('taskset is missing: install util-linux')
 }
 
-/** @param packages of Debian, each with a file that proves its presence. @throws Error that tells what to install */
+/** @param packages of Debian, each with a file that proves its presence. @throws Error that says what to install */
 export function ensureDebian(packages: ReadonlyMap<string, string>): void {
   const missing = [...packages].filter(([, file]) => !existsSync(file)).map(([name]) => name)
   if (missing.length > 0) install(missing)
@@ -80,7 +80,7 @@ export function raisePriority(): string {
   }
 }
 
-/** One line for each fact whose version or size affects the numbers. */
+/** Lines with the size of the machine and the versions of the programs, on which the numbers depend. */
 export function describeMachine(): readonly string[] {
   const model = cpus()[0]?.model ?? 'unknown processor'
   return [

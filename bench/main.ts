@@ -58,7 +58,7 @@ let interrupted = false
 
 const PAGE = new URL('../docs/contributing/benchmarks-tables.md', import.meta.url)
 
-/** Share of all cores. Latency suffers first, because work that waits for a core waits for milliseconds. */
+/** The share of all cores from which other work spoils a result. Latency suffers first: waiting for a core takes milliseconds. */
 const TOO_BUSY = 0.1
 
 async function measureGroups(
@@ -89,7 +89,7 @@ async function measureGroups(
   return { conditions: [...machine, how], sections }
 }
 
-/** Groups that were measured before must not be lost, if there are any. */
+/** The section of a group that failed. In a run of all groups those that were measured before must not be lost. */
 function notMeasured(name: string, error: unknown, only: string | null): Section {
   if (interrupted || only !== null) throw error
   process.exitCode = 1
@@ -111,7 +111,7 @@ function withinFolder(folder: string, options: Options): Within {
       return await action({ ...options, stage, requests, openLoop })
     } finally {
       await stage.stop()
-      rmSync(own, { recursive: true, force: true }) // They hold a gigabyte of access logs and more.
+      rmSync(own, { recursive: true, force: true }) // The access logs of a group may take a gigabyte and more.
     }
   }
 }
@@ -138,7 +138,7 @@ async function main(): Promise<void> {
   }
 }
 
-// The running measurement then fails, and everything is cleaned up as after any failure. A second signal ends at once.
+// A signal makes the running measurement fail, and everything is cleaned up as after any failure. A second one ends at once.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (interrupted) process.exit(1)

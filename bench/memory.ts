@@ -1,4 +1,4 @@
-/** Four times the second cache of a core, and a small part of the third, which virtual machines share. */
+/** The memory to walk through: four times the second cache of a core, a small part of the third, which machines share. */
 const BYTES = 4 * 1024 * 1024
 /** Numbers of 32 bits in a line of the cache. */
 const LINE = 16
@@ -10,7 +10,7 @@ const STEPS = 1_000_000
  */
 export function memoryStep(): number {
   const next = cycle(BYTES / LINE / Int32Array.BYTES_PER_ELEMENT)
-  let at = walk(next, 0, next.length / LINE) // Each is visited once, so that its pages exist.
+  let at = walk(next, 0, next.length / LINE) // Each line is visited once, so that its page exists.
   const begin = performance.now()
   at = walk(next, at, STEPS)
   const ns = ((performance.now() - begin) / STEPS) * 1e6

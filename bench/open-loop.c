@@ -1,7 +1,7 @@
 /*
  * Open-loop load over HTTP/1.1: requests leave at random moments of a fixed mean rate (exponential gaps, as of many
  * independent users), whether or not the earlier ones have been answered. The time of a request counts from the moment
- * it was due, also where it had to wait for a connection or for this process: nobody's stall shortens it.
+ * it was due, also where it had to wait for a connection or for this process, so that no stall shortens it.
  *
  * Written in C because the generator shares a core with the upstream: one in Node added 0.8 ms of its own to the p99, and
  * sent in bursts, once a millisecond.

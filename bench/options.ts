@@ -10,7 +10,7 @@ export interface Options {
   readonly awake: boolean
   /** The only group to run; `null` for all. */
   readonly only: string | null
-  /** A commit, or the folder of a checkout, which alone is compared; `null` for none. */
+  /** A commit, or the folder of a checkout. The run only compares this checkout with it. `null`: no comparison. */
   readonly against: string | null
   /** The commit that the group of attacks is compared with. */
   readonly before: string
@@ -18,7 +18,7 @@ export interface Options {
   readonly profile: string | null
 }
 
-/** The last commit before each address had a share of each turn, and all strangers together one of each scarce thing. */
+/** The last commit before each address had its share of the turns, and strangers together a share of what is scarce. */
 const BEFORE = 'b3e31377'
 
 export interface Choices {

@@ -19,7 +19,7 @@ export interface Server {
 }
 
 export interface ServerOptions {
-  /** A list for taskset. */
+  /** The cores, as a list for taskset. */
   readonly cores: string
   /** Loopback port that responds once the server is up. */
   readonly port: number
@@ -92,7 +92,7 @@ export function startProgram(file: string, cores: string): ChildProcess {
   return child
 }
 
-/** Runs a load generator to its end and returns its standard output. @throws Error that tells how it ended */
+/** Runs a load generator to its end and returns its standard output. @throws Error that says how it failed */
 export async function run(command: readonly string[], cores: string, limitMs: number): Promise<string> {
   const child = spawn('taskset', ['-c', cores, ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
   running.add(child)

@@ -63,7 +63,7 @@ export interface SelfTime {
 }
 
 /**
- * The most expensive first. One function may stand at many places of the call tree.
+ * The own time of each function, the largest first, added up over its places in the call tree.
  *
  * @param last microseconds before the end that count, so that the start of the process is left out. Default all
  */

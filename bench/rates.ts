@@ -12,7 +12,7 @@ interface Sample extends Latency {
   readonly proxy: number
   readonly redis: number
   readonly switches: Switches
-  /** Share of the requests with an unexpected response, or none. */
+  /** Share of the requests that got an unexpected response or no response. */
   readonly unexpected: number
 }
 
@@ -30,16 +30,16 @@ export interface AtRate {
   readonly results: readonly Result[]
 }
 
-/** Kept alive, and so few that each is used before a server closes a silent one. */
+/** Connections that are kept alive, so few that each is used again before a server closes it as idle. */
 const CONNECTIONS = 64
-/** The fewest requests of a round: p99 is the third slowest. */
+/** The fewest requests of a round. Of so many, three are slower than the p99. */
 const REQUESTS = 300
 /** Fewer requests have no meaningful p99.9. */
 const ENOUGH_FOR_P999 = 1000
 const WARM_SECONDS = 2
 /** Requests of one row before it is measured, and their rate: at saturation some functions run seldom, and are not compiled. */
 const WARM = { count: 20_000, rate: 2500 }
-/** Sent before the measurement begins. */
+/** The load runs for so long before the measurement begins. */
 const SKIP_SECONDS = 0.5
 
 /** Runs until the code is compiled and, for refusals, the limits are used up. */

@@ -7,7 +7,7 @@ export const AUDIENCE = 'bench'
 /** Valid for the loopback of one benchmark only. */
 export const SECRET = 'a secret of the benchmark, which is no secret at all'
 
-/** For the load: many enough that the charges of one batch are those of different users. */
+/** The users of a load: so many that the charges of one batch are those of different users. */
 const LOADING_USERS = 1000
 
 const EXPIRES_AT = Math.floor(Date.now() / 1000) + 24 * 3600
@@ -38,7 +38,7 @@ export interface Listed {
 export interface Requests {
   /** The same request by the first users in turn. Default 1000 users. @returns the name of the file */
   byUsers(method: string, path: string, users?: number): string
-  /** One request for each pair, in that order. A credential may be whole fields, `NAME: VALUE | NAME: VALUE`. @returns the name of the file */
+  /** One request for each entry, in that order. A credential may be whole fields, `NAME: VALUE | NAME: VALUE`. @returns the name of the file */
   of(list: readonly Listed[]): string
   /** Credentials of the first users, made once. */
   credentials(users: number): readonly string[]

@@ -62,7 +62,7 @@ export async function measureRounds(rows: readonly Row[], { rounds, seconds }: R
 /** All servers but the store. */
 export const serversOf = ({ server, beside = [] }: Row): readonly Running[] => [server, ...beside]
 
-/** Nanoseconds so far. */
+/** CPU time of the servers so far, in nanoseconds. */
 export const cpuOf = (servers: readonly Running[]): number => servers.reduce((sum, { pid }) => sum + cpuTime(pid), 0)
 
 async function measure(row: Row, seconds: number): Promise<Sample> {
@@ -73,7 +73,7 @@ async function measure(row: Row, seconds: number): Promise<Sample> {
   return { rate: load.rate, p99: load.p99, proxy, redis, total: proxy + redis, unexpected: unexpected(row, load) }
 }
 
-/** @throws Error if another row was measured */
+/** @throws Error if more than one in a hundred responses was not the expected one, since something else was measured then */
 function unexpected({ name, refused }: Row, load: Saturation): number {
   const wrong = load.broken + (refused ? load.requests - load.refused : load.refused)
   if (load.requests === 0 || wrong > load.requests / 100) {

@@ -188,7 +188,7 @@ export function askRedis(port: number, ...command: string[]): string {
 export const ISSUERS = [{ issuer: ISSUER, audience: AUDIENCE, secret: SECRET, algorithms: ['HS256'] }]
 
 const windows = (limit: number) => ({ '1h': limit, '5h': limit, '1d': limit })
-/** More than a run uses, and no longer than real limits: numbers above 2^30 cost V8 more to write. */
+/** A limit above what a run uses. It is below 2^30 as real limits are, because larger numbers cost V8 more to write. */
 export const PLENTY = 1e9
 
 /** Keys that are not set keep their default. JSON is YAML. */

@@ -9,7 +9,7 @@ export function ratios<T>(a: readonly T[], b: readonly T[], value: (one: T) => n
   return paired(a, b, (x, y) => value(x) / value(y))
 }
 
-/** @throws Error if the lists are not of the same rounds */
+/** @throws Error if the lists have different numbers of rounds */
 export function paired<A, B>(a: readonly A[], b: readonly B[], of: (a: A, b: B) => number): number[] {
   if (a.length !== b.length) throw new Error(`${a.length} rounds cannot be compared with ${b.length}`)
   return a.map((one, round) => of(one, b[round] as B))

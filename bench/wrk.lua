@@ -1,6 +1,6 @@
 -- Load by wrk. Arguments: file with "METHOD PATH CREDENTIAL" lines, taken in turn; how many of them to leave out at first;
--- bytes of the body of each request. In place of a credential there may be whole fields, "NAME: VALUE | NAME: VALUE", and behind a
--- tab a body.
+-- bytes of the body of each request. In place of a credential a line may have whole fields, "NAME: VALUE | NAME: VALUE".
+-- A tab and a body may end the line.
 local requests, count, at = {}, 0, 0
 
 -- The credential goes last, where LuaJIT's hash of a string looks: it skips the second half but for the last 8 bytes.

@@ -32,7 +32,7 @@ export interface Sent {
 
 /** The most connects at a time. With more the queue of the kernel would lose some, and they would come again a second later. */
 const OPENING = 200
-/** The bound that keeps an attack from running away. */
+/** The most connections that an attack opens in all, so that it cannot run away. */
 const MOST_OPENED = 200_000
 /** How long a connection that was closed at once waits before it is opened anew, in milliseconds. */
 const REOPEN_MS = 100
@@ -56,7 +56,7 @@ class Attacker {
     this.#queued = plan.connections
   }
 
-  /** @param begun called once each connection is open or refused */
+  /** @param begun called when each connection is open or refused, after 6 s at the latest */
   begin(begun: () => void): void {
     this.#openQueued()
     const until = Date.now() + BEGUN_WITHIN_MS

@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export const OTHERS = 50
 /** The interval of the requests of each user, in milliseconds. A request waits for the end of the one before. */
 const EVERY_MS = 500
-/** How long a user waits, in milliseconds. */
+/** How long a user waits for a response, in milliseconds. */
 const PATIENCE_MS = 8000
 /** The time within which each request has to be served, in milliseconds. */
 export const SOON_MS = 1000
 
-/** The requests of a user. */
+/** One kind of requests that the users send. */
 export interface Kind {
   readonly name: string
   readonly port: number
@@ -116,7 +116,7 @@ function cameOf(socket: Socket): Promise<string> {
   })
 }
 
-/** Whether the response is complete by its length, if it has one. */
+/** Whether the response is complete. Without a Content-Length its head is all of it. */
 function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n')
   if (end === -1) return false

@@ -106,7 +106,7 @@ export async function limitedEnvoy(
   const settings = {
     ...{ HOST: '127.0.0.1', PORT: await freePort(), GRPC_HOST: '127.0.0.1', GRPC_PORT: limits },
     ...{ DEBUG_HOST: '127.0.0.1', DEBUG_PORT: await freePort(), LOG_LEVEL: 'error', DISABLE_STATS: 'true' },
-    // It reads its rules from RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/config.
+    // The service reads its rules from RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/config.
     ...{ RUNTIME_ROOT: dirname(own), RUNTIME_SUBDIRECTORY: basename(own), RUNTIME_WATCH_ROOT: 'false' },
     ...{ REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}` },
   }

@@ -26,7 +26,7 @@ import type { Bench, Group } from './group.ts'
 
 /** The others ask before the attack, so that code is compiled and their kept connections are open. */
 const WARM_SECONDS = 1.5
-/** The time from the moment at which all attackers are connected, in milliseconds. */
+/** The time from the connection of all attackers to the measurement, in milliseconds. */
 const SETTLE_MS = 500
 const ASK_SECONDS = 6
 const QUICK_SECONDS = 2
@@ -147,7 +147,7 @@ interface Attack {
   end(): Promise<Sent>
 }
 
-/** @returns once each of its connections is open or refused */
+/** Resolves when each connection of the attack is open or refused, after 6 s at the latest. */
 async function beginAttack({ attack, at }: AttackRow, { port, admin }: Ports): Promise<Attack> {
   const { addresses: count, ...plan } = attack as NonNullable<AttackRow['attack']>
   const addresses = Array.from({ length: count }, (_, i) => `127.0.${2 + Math.floor(i / 250)}.${(i % 250) + 1}`)

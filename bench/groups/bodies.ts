@@ -84,7 +84,7 @@ interface Stream {
   readonly bytes: number
 }
 
-/** The kernel itself keeps the peak, so none is missed. */
+/** Measures memory while bodies are streamed. The kernel itself keeps the peak, so no peak is missed. */
 async function stream(bench: Bench, gateway: Running): Promise<Stream[]> {
   const size = SIZES.at(-1) as Size
   const result: Stream[] = []

@@ -4,14 +4,14 @@ import { measureRounds, type Row } from '../rows.ts'
 import { median, ratios } from '../statistics.ts'
 import { type Group, inShortTurns } from './group.ts'
 
-/** The same number as in the other rows. */
+/** As many users as in the rows of the other groups. */
 const USERS = 1000
 const ACCEPTED = 'an accepted charge, a JWT that is remembered'
 
 const FORGED = 'a secret of somebody else, who is not known to the gateway'
 const many = Object.fromEntries(Array.from({ length: 640 }, (_, i) => [`c${i}`, 1]))
 
-/** Each comes from another of a thousand addresses: one alone may have few failed checks. Large ones cost the most. */
+/** Refused credentials. Each user has its own address, since one address may have few failed checks. Large ones cost most. */
 const REFUSED: Readonly<Record<string, (user: number) => string>> = {
   '401, an access key that is made up': (user) => `gw_${userName(user).repeat(4)}`,
   '401, a small JWT that is forged': (user) => jwtOf(userName(user), {}, FORGED),

@@ -31,7 +31,7 @@ export const cost: Group = async (bench) => {
   const httpProxy = await offAndOn((log) => stage.httpProxy(upstream, log))
   const off = rowsOf(bench, { gateway: gateway.off, nginx: nginx.off, httpProxy: httpProxy.off, redis }, 'log off')
   const on = rowsOf(bench, { gateway: gateway.on, nginx: nginx.on, httpProxy: httpProxy.on, redis }, 'log on')
-  // Compared rows stand next to each other.
+  // Rows that are compared with each other are measured soon after each other.
   const turns = inShortTurns(bench)
   const samples = await measureRounds([...Object.values(off), ...Object.values(on)], turns)
   return {

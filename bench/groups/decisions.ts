@@ -8,7 +8,7 @@ import type { Running } from '../servers.ts'
 import { paired, ratios } from '../statistics.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
 
-/** The same number as in the other rows. */
+/** As many users as in the rows of the other groups. */
 const USERS = 1000
 const TOKEN = 'a-token-of-the-services-of-the-benchmark'
 

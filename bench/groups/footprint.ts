@@ -10,7 +10,7 @@ import { spreadOf, table } from '../report.ts'
 import { BUILT, type Gateway, type Running } from '../servers.ts'
 import type { Bench, Group } from './group.ts'
 
-/** How often each is started. The first start fills caches for the later ones, such as the compiled code. */
+/** How often each proxy is started. The first start fills caches for the later ones, such as the compiled code. */
 const STARTS = 5
 /** After this time a gateway has noticed that its configuration rests, and checks it less often. */
 const SETTLE_MS = 8000
@@ -30,7 +30,7 @@ interface Subject {
   start(): Promise<Running>
 }
 
-/** The use of a proxy before it does anything: time to start, memory, and CPU time while idle. */
+/** What a proxy takes beside its requests: time to start, memory while idle and after a load, and CPU time while idle. */
 export const footprint: Group = async (bench) => {
   const { stage } = bench
   const backends = { upstream: await stage.upstream(), redis: await stage.redis() }

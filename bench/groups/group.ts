@@ -11,7 +11,7 @@ export interface Bench extends Rounds {
   readonly openLoop: OpenLoopLoad
   /** The run only checks that the benchmark works: long work may be made smaller. */
   readonly quick: boolean
-  /** Folder of another checkout that peers measures too; `null` for none. */
+  /** Folder of the other checkout that `--against` names; `null` for none. */
   readonly against: string | null
   /** The commit that attacks are compared with. */
   readonly before: string

@@ -73,7 +73,7 @@ export const latency: Group = async (bench) => {
   }
 }
 
-/** The rate of a round, in requests a second. */
+/** Half of the rate that saturates the server of the load, in requests a second. */
 async function halfLoad(load: Load, seconds: number): Promise<number> {
   return Math.round((await saturate(load, seconds)).rate / 2)
 }

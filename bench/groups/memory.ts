@@ -4,7 +4,7 @@ import { jwtOf } from '../requests.ts'
 import { askRedis } from '../servers.ts'
 import type { Group } from './group.ts'
 
-/** So that the tables of Redis are neither at their fullest nor at their emptiest: they take 16 to 32 bytes of a user. */
+/** With so many users the hash tables of Redis, which take 16 to 32 bytes of each user, are neither fullest nor emptiest. */
 const USERS = 100_000
 /** The length of ids that identity providers make. */
 const ID_LENGTH = 36

@@ -10,12 +10,12 @@ import { ratios } from '../statistics.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
 import { until } from './until.ts'
 
-/** The same number as in the other rows. */
+/** As many users as in the rows of the other groups. */
 const USERS = 1000
 /** Few organisations share the charges of one batch. With many, nearly each charge of a batch has its own. */
 const FEW = 6
 const MANY = 100
-/** The number for the memory of one organisation, as in the group of users. */
+/** The organisations from which the memory of one is computed, as many as the users of the group `memory`. */
 const IDLE = 100_000
 const ID_LENGTH = 36
 const BATCH = 250

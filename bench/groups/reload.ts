@@ -8,7 +8,7 @@ import type { Bench, Group } from './group.ts'
 
 const COUNTS = [100, 1000, 10_000] as const
 const WORKERS = [1, 2] as const
-/** Includes the 200 ms of the watch and the reading of the file, on a machine that is busy elsewhere. */
+/** The time for a new file to be in force: the 200 ms of the watch and the reading, on a machine that is busy elsewhere. */
 const WITHIN_MS = 10_000
 const EVERY_MS = 2
 
@@ -19,7 +19,7 @@ interface Longest {
 
 /**
  * How long others wait while a configuration is read anew: the longest public request, and the longest question for readiness.
- * That is asked every 2 ms on a kept connection. The gateway has one core, also for reading.
+ * Each is sent on a kept connection 2 ms after the response to the one before. The gateway has one core, also for reading.
  */
 export const reload: Group = async (bench) => {
   const rows = new Map<

@@ -4,7 +4,7 @@ import { sampleTable } from '../report.ts'
 import { measureRounds, type Row } from '../rows.ts'
 import type { Group } from './group.ts'
 
-/** The same charge by one and by two worker processes, which may use both cores; so does their load. */
+/** The same charge by one and by two worker processes. They may use both cores, one of which is also that of the load. */
 export const workers: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]

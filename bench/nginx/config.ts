@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 const MODULES = '/usr/lib/nginx/modules'
 
-/** Paths with spaces or dollars would need quotes, which a benchmark does not need. */
+/** The common parts of a configuration. Its paths stand without quotes, so they may not have spaces or dollars. */
 function frame(main: string, http: string, connections = 8192): string {
   return `
 worker_processes 1;
@@ -25,8 +25,8 @@ load_module ${MODULES}/ngx_http_lua_module.so;`
 
 /**
  * The upstream of every row with the cheapest responses: files of the folder below /files/, at /upload a response after the
- * whole body, and below /socket a silent WebSocket. Below /introspect there is a provider of credentials. It takes as many
- * milliseconds as its path says and knows those that begin with "good".
+ * whole body, and below /socket a silent WebSocket. Below /introspect there is a provider of credentials. It responds
+ * after as many milliseconds as its path says, and accepts the credentials that begin with `good-` and a number.
  */
 export function upstreamConfig(port: number, folder: string): string {
   return frame(
@@ -88,7 +88,7 @@ export interface NginxLimits {
 /** Connections of nginx itself, to the upstream and the store. */
 const OWN_CONNECTIONS = 512
 
-/** nginx with the quota in Lua, and an access line with the fields of the gateway's. */
+/** nginx with the quota in Lua, and with access lines that have the fields of the gateway's. */
 export function quotaConfig({ port, upstream, redis, users, accessLog, limits }: QuotaConfig): string {
   return frame(
     LUA,
