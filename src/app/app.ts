@@ -88,8 +88,7 @@ export async function createApp({ config, hash, version, observe: also, witness 
 
   async function reload(next: Config, nextHash: string, warnings: readonly string[] = []): Promise<void> {
     const possible = untilRestart(config, next)
-    await store.renew(possible.store)
-    await made.reload(possible, nextHash, () => store.keep(retentionOf(possible)))
+    await made.reload(possible, nextHash, () => store.reload(possible.store, retentionOf(possible)))
     for (const problem of [...warnings, ...needRestart(config, next)])
       observe({ type: 'config_warning', file: next.file, problem })
   }

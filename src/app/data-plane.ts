@@ -56,10 +56,10 @@ export interface DataPlane {
    */
   start(problems?: readonly string[]): Promise<string>
   /**
-   * Does nothing after `stop`. @throws Error if a part cannot be made; the old configuration then stays
-   * @param taken called as soon as the new configuration is in force. Default none
+   * Does nothing after `stop`. @throws Error if a part cannot be made, or by `take`; the old configuration then stays
+   * @param take makes the store follow the new configuration, once its parts are made. Default nothing
    */
-  reload(config: Config, hash: string, taken?: () => void): Promise<void>
+  reload(config: Config, hash: string, take?: () => Promise<void>): Promise<void>
   /** Notes that a configuration file was refused by the process that reads it. */
   rejected(problems: readonly string[]): void
   /** The configuration in force. */
@@ -148,7 +148,7 @@ export async function createDataPlane(options: DataPlaneOptions): Promise<DataPl
   const { state, heartbeat, livePolicy } = plane
   return {
     start: (problems) => start(plane, problems),
-    reload: (config, hash, taken) => reload(plane, config, hash, taken),
+    reload: (config, hash, take) => reload(plane, config, hash, take),
     rejected: heartbeat.configProblems,
     configuration: () => state.current.config,
     control: livePolicy.control,
@@ -344,10 +344,15 @@ function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): voi
   for (const problem of warnings) observe({ type: 'config_warning', file, problem })
 }
 
-async function reload(plane: Plane, config: Config, hash: string, taken = () => {}): Promise<void> {
+async function reload(plane: Plane, config: Config, hash: string, take = async () => {}): Promise<void> {
   const { state, livePolicy, listeners } = plane
   if (state.stopping) return
   const next = await createRuntime(config, state.current, plane.around)
+  if (!state.stopping)
+    await take().catch((error: unknown) => {
+      retire(next, state.current)
+      throw error
+    })
   // Otherwise nobody would end the requests of the new parts, and a slow identity provider would keep the process alive.
   if (state.stopping) return retire(next, state.current)
   livePolicy.bring(next.limits)
@@ -355,7 +360,6 @@ async function reload(plane: Plane, config: Config, hash: string, taken = () => 
   state.current = next
   state.hash = hash
   state.mayAdmitAlone ||= admitsAlone(config)
-  taken()
   plane.usage.keepDays(daysOf(config))
   plane.alerts.configure(config.alerts)
   for (const listener of listeners) listener.setIdleTimeout(idleTimeoutOf(config))

@@ -14,12 +14,11 @@ import { createUnreadableRecords } from './unreadable-records.ts'
 /** The store of a gateway, which can change its login without interruption. */
 export interface GatewayStore extends Store {
   /**
-   * Takes over login and certificates of a configuration with the same store, if they have changed.
-   * @throws SetupError with the cure, if they cannot be used; the old ones then stay
+   * Takes over the login and the certificates of a configuration with the same store, if they have changed, and how long runs are kept. A
+   * shorter time deletes runs for good, so this is the last step before the configuration is in force.
+   * @throws SetupError with the cure, if the login cannot be used; everything then stays
    */
-  renew(config: StoreConfig): Promise<void>
-  /** Sets how long runs are kept. A shorter time deletes runs for good, so only for a configuration in force. */
-  keep(retention: Retention): void
+  reload(config: StoreConfig, retention: Retention): Promise<void>
 }
 
 /**
@@ -67,11 +66,12 @@ export async function openStore(
     await store.close()
   }
 
-  function keep(next: Retention): void {
-    kept = next
+  async function reload(next: StoreConfig, nextRetention: Retention): Promise<void> {
+    await renew(next)
+    kept = nextRetention
   }
 
-  return { ...store, renew, keep, close }
+  return { ...store, reload, close }
 }
 
 /** Holds the warnings of a new store back until it is used, because it may be refused. Its other reports are dropped until then. */

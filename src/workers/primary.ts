@@ -187,8 +187,7 @@ async function reload(
   const { observe } = telemetry
   const possible = untilRestart(config, next)
   await tryRuntime(next)
-  await store.renew(possible.store)
-  store.keep(retentionOf(possible))
+  await store.reload(possible.store, retentionOf(possible))
   state.current = { config: possible, hash, problems: [] }
   const problems = await supervisor.reload()
   // Reported even if some workers did not accept it: their own figures show this for as long as it lasts.

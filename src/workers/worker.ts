@@ -42,8 +42,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
 
   async function reload(next: Config, nextHash: string): Promise<string | null> {
     try {
-      await store.renew(next.store)
-      await dataPlane.reload(next, nextHash, () => store.keep(retentionOf(next)))
+      await dataPlane.reload(next, nextHash, () => store.reload(next.store, retentionOf(next)))
       return null
     } catch (error) {
       const problem = messageOf(error)

@@ -122,7 +122,7 @@ test('a configuration that is still being made into parts when the gateway stops
   await store.close()
 })
 
-test('whoever keeps something by a configuration hears of it when it is in force, and never of one whose parts cannot be made', async () => {
+test('the store follows a configuration once its parts are made, and a configuration that the store refuses does not come into force', async () => {
   const { store, making } = make('listen: 127.0.0.1:0', () => {})
   const serving = await making
   await serving.start()
@@ -130,8 +130,13 @@ test('whoever keeps something by a configuration hears of it when it is in force
   const [good, bad] = ['url: "http://127.0.0.1:2"', 'url: "https://127.0.0.1:2", tls: { ca: /nowhere/ca.pem }'].map(
     (it) => understood(`upstream: { ${it} }`),
   ) as [ReturnType<typeof understood>, ReturnType<typeof understood>]
-  await expect(serving.reload(bad.config, bad.hash, () => taken.push('bad'))).rejects.toThrow('/nowhere/ca.pem')
-  await serving.reload(good.config, good.hash, () => taken.push('good'))
+  const take = (name: string) => async () => void taken.push(name)
+  await expect(serving.reload(bad.config, bad.hash, take('bad'))).rejects.toThrow('/nowhere/ca.pem')
+  const before = serving.configuration()
+  const refused = () => Promise.reject(new Error('wrong login'))
+  await expect(serving.reload(good.config, good.hash, refused)).rejects.toThrow('wrong login')
+  expect(serving.configuration()).toBe(before)
+  await serving.reload(good.config, good.hash, take('good'))
   expect(taken).toEqual(['good'])
   await serving.stop()
   await store.close()

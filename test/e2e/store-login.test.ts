@@ -131,6 +131,13 @@ it('a login that Redis refuses is told, and the one before stays in use', async 
   expect(isRenewed()).toBe(0)
 })
 
+it('a new login stays unused when another part of its configuration cannot be made', async () => {
+  await passwords('>second')
+  const next = configuration('second').replace('url: "http:', 'tls: { ca: /nowhere/ca.pem }, url: "https:')
+  await expect(app.reload(next)).rejects.toThrow('/nowhere/ca.pem')
+  expect(isRenewed()).toBe(0)
+})
+
 it('a reload with the same login makes no new connections', async () => {
   await app.reload(`${configuration('first')}\ntime_zone: Europe/Berlin\n`)
   expect(isRenewed()).toBe(0)
