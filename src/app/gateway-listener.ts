@@ -111,10 +111,13 @@ function limitsNow(current: () => Runtime, make: (runtime: Runtime) => Connectio
   return () => limitsOf(current())
 }
 
-/** Longer than the upstream may keep a client waiting: for a connection with its retries, for the response, and for its next piece. */
+/**
+ * Longer than a client may wait: for a place in its share and for a free connection, for a new connection with its retries, for the
+ * response, and for its next piece.
+ */
 export function idleTimeoutOf(config: Config): number {
-  const { connectTimeoutMs, connectRetryMs } = config.upstream
-  const openingMs = connectTimeoutMs + connectRetryMs
+  const { queueTimeoutMs, connectTimeoutMs, connectRetryMs } = config.upstream
+  const openingMs = 2 * queueTimeoutMs + connectTimeoutMs + connectRetryMs
   const longest = patiencesOf(config).reduce(
     (ms, { responseTimeoutMs, idleTimeoutMs }) => Math.max(ms, openingMs + 2 * responseTimeoutMs, idleTimeoutMs),
     0,

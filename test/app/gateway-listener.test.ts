@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { addressProblem } from '../../src/app/gateway-listener.ts'
+import { addressProblem, idleTimeoutOf } from '../../src/app/gateway-listener.ts'
+import { understood } from '../e2e/harness.ts'
 
 /** The tests may run as root, which may have any port. */
 test.each([
@@ -10,4 +11,9 @@ test.each([
   const cause = Object.assign(new Error('it failed'), { code })
   const problem = { name: 'Error', path: ['admin', 'listen'], message: expect.stringMatching(told), cause }
   expect(() => addressProblem('admin', 'listen')(cause)).toThrow(expect.objectContaining(problem))
+})
+
+test('a client that waits for a connection to the upstream, once for its share and once for a free one, is not cut off before its 503', () => {
+  const { config } = understood('upstream: { url: "http://127.0.0.1:1", queue_timeout: 2m }')
+  expect(idleTimeoutOf(config)).toBeGreaterThan(2 * 120_000 + config.upstream.connectTimeoutMs)
 })
