@@ -4,6 +4,7 @@ import { isVerified, kindOf } from '../auth/verdict.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import { type Trace, traceparentOf } from '../lib/trace-context.ts'
 import type { Observation } from '../observe/observation.ts'
+import { grantsIn, SCOPE_NAMES, type ScopeName } from '../quota/charged-scopes.ts'
 import { daysNamedFor } from '../quota/period-days.ts'
 import { callerByAddress } from './client-address.ts'
 import { type Exemption, exemptionOf } from './exemption.ts'
@@ -220,11 +221,13 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
   return judge
 }
 
+/** Whether a limit of 0 refuses whatever the caller does. A grant pays in place of such a limit, unless an override blocks its owner. */
 function isBlocked(rules: Rules, caller: Caller, route: Route, categories: readonly string[]): boolean {
   const policy = rules.policy()
   const isZero = categories.some((category) => {
-    const { personal, organisation, global } = policy.limitsFor(category, caller)
-    return [...personal, ...(organisation ?? []), ...(global ?? [])].some(({ limit }) => limit === 0)
+    const limits = policy.limitsFor(category, caller)
+    const isPaid = (scope: ScopeName) => grantsIn(limits.grants, scope).length > 0
+    return SCOPE_NAMES.some((scope) => !isPaid(scope) && limits[scope]?.some(({ limit }) => limit === 0))
   })
   return isZero && !isShadowed(rules, route, caller.user, policy)
 }

@@ -182,6 +182,19 @@ describe('a tunnel is ended', () => {
     expect([await echoes(free), await echoes(shadowed), ended()]).toEqual([true, true, ['blocked']])
   })
 
+  it('not by a limit of 0 of the baselines in a category for which its user has a grant', async () => {
+    app = await startApp(text().replace('read: { 1h: 10,', 'read: { 1h: 0,'))
+    const granted = async (user: string) => {
+      const until = new Date(Date.now() + 3_600_000).toISOString()
+      await admin('POST', 'grants', { user, category: 'read', tokens: 50, until, reason: 'test' })
+      return open(bearer(user))
+    }
+    const [ws, neighbour] = [await granted('alice'), await granted('bob')]
+    await admin('PUT', 'users/bob/override', { read: { '1d': 0 }, reason: 'test' })
+    await isClosed(neighbour)
+    expect([await echoes(ws), ended()]).toEqual([true, ['blocked']])
+  })
+
   it('not by a limit of 0 where a shadow that came behind a reload has it only watched', async () => {
     await start()
     const [watched, ws] = [await open(bearer('alice')), await open({ authorization: `Bearer ${jwtOf('dora')}` })]
