@@ -45,7 +45,7 @@ const MAX_FILE = 2 * 1024 * 1024
 const NUMBER = /^[1-9]\d{0,5}$/
 
 /**
- * Reads `<folder>/<musicId>/maidata.txt` of every song. A chart with an error is left out, and the others serve.
+ * Reads `<folder>/<musicId>/maidata.txt` of every song. A chart with an error is left out, and the others are served.
  * @throws Error if the folder cannot be read
  */
 export async function loadLibrary(folder: string): Promise<Library> {

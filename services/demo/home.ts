@@ -14,7 +14,7 @@ export interface Home {
   secret(name: string): string
 }
 
-/** @throws Error with the cure if it cannot be a folder, or belongs to another user; its methods throw likewise */
+/** @throws Error with the cure if the folder cannot be made or used, as also each method of `Home` does */
 export function openHome(folder: string): Home {
   const orReport = <T>(work: () => T): T => {
     try {

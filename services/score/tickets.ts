@@ -35,7 +35,7 @@ export interface Tickets {
   clear(player: number, now: number): { clearedKinds: number; clearedStock: number }
   /** The purchase that was made with a key in the last 24 hours. */
   recall(player: number, key: string, now: number): Purchase | undefined
-  /** Keeps a response, and forgets those of all players that are over 24 hours old. */
+  /** Keeps a purchase, and forgets the purchases of all players that are 24 hours old. */
   remember(player: number, key: string, purchase: Purchase, now: number): void
 }
 

@@ -10,7 +10,7 @@ import { comboOf, rateIn, syncOf, typeOf } from './words.ts'
 
 /** The results for the records of a request. */
 export interface Judged {
-  /** One for each key. */
+  /** One record for each key. */
   readonly records: readonly ScoreRecord[]
   /** The charts that are named by the records that cannot be used. */
   readonly named: Named

@@ -29,7 +29,7 @@ export const syncScores: Handler = async (backend, { body }) => {
   }
 }
 
-/** One transaction: a refusal comes before the first change of a score. */
+/** Runs inside one transaction. A refusal comes before the first change of a score. */
 function carryOut(backend: Backend, sync: Sync): SyncResponse | Refusal {
   const { store, clock, snapshotIdleMs: idleMs } = backend
   const { request, trace } = sync

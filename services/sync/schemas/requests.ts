@@ -17,8 +17,8 @@ const name = z
   .nullish()
 
 /**
- * The form of a record: a record of a wrong form refuses the request. One with impossible values is left out alone; see
- * judge.ts. Members that are not listed are ignored.
+ * The form of a record. A request with a record of another form is refused, but a record with impossible values is only
+ * left out; see judge.ts. Members that are not listed are ignored.
  */
 const record = z.object({
   song_id: z.int().describe('musicId; with type DX, one below 10000 means that + 10000'),
