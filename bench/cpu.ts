@@ -22,7 +22,7 @@ function account(pid: number, field: 0 | 1): number {
 
 /** How often the threads have left a core so far. */
 export interface Switches {
-  /** They had nothing to do: each time is followed by a wake-up. */
+  /** The threads had nothing to do: each time is followed by a wake-up. */
   readonly waited: number
   /** Another thread got the core. */
   readonly preempted: number

@@ -11,7 +11,7 @@ const ACCEPTED = 'an accepted charge, a JWT that is remembered'
 const FORGED = 'a secret of somebody else, who is not known to the gateway'
 const many = Object.fromEntries(Array.from({ length: 640 }, (_, i) => [`c${i}`, 1]))
 
-/** Refused credentials. Each user has its own address, since one address may have few failed checks. Large ones cost most. */
+/** Refused credentials. Each user has its own address, since one address may have few failed checks. */
 const REFUSED: Readonly<Record<string, (user: number) => string>> = {
   '401, an access key that is made up': (user) => `gw_${userName(user).repeat(4)}`,
   '401, a small JWT that is forged': (user) => jwtOf(userName(user), {}, FORGED),

@@ -12,7 +12,7 @@ import type { Bench, Group } from './group.ts'
 
 /** How often each proxy is started. The first start fills caches for the later ones, such as the compiled code. */
 const STARTS = 5
-/** After this time a gateway has noticed that its configuration rests, and checks it less often. */
+/** After this time a gateway has noticed that its configuration file rests, and reads it less often. */
 const SETTLE_MS = 8000
 const IDLE_MS = 2000
 const LOAD_SECONDS = 3

@@ -12,7 +12,7 @@ const REQUESTS_PER_SECOND = 3000
 /** In the background Redis moves a table that has grown, and frees buffers of its clients. */
 const SETTLE_MS = 3000
 
-/** Empties Redis, then charges each user once in one category and once more in another. */
+/** Measures the memory of Redis before and after each user is charged in one category, and then in another. */
 export const memory: Group = async ({ stage, requests, openLoop }) => {
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   const gateway = await stage.gateway({ upstream, store: redis, log: false })

@@ -82,10 +82,7 @@ function rowOf(
   return { name, server, redis, load: { port: server.port, requests: requests.of(list) } }
 }
 
-/**
- * The memory of organisations that were charged once in each of two categories of three windows. If no process has
- * reported to a store, it writes the long form of a section, which takes 7 bytes more.
- */
+/** The memory of organisations that were charged once in each of two categories of three windows. */
 async function memoryOf(redis: Running, count: number): Promise<Figure> {
   askRedis(redis.port, 'FLUSHALL')
   const empty = await usedMemory(redis)
