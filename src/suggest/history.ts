@@ -3,11 +3,12 @@ import { type Config, metersIn } from '../config/config.ts'
 import { parseConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import type { Environment } from '../config/substitute.ts'
+import { BUCKET_MS } from '../failures/histogram.ts'
 import { dearest } from '../inputs/price.ts'
 import { everyStep } from '../lib/steps.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { Window } from '../quota/window.ts'
-import type { SeriesRow } from '../usage/series.ts'
+import { SERIES_MS, type SeriesRow } from '../usage/series.ts'
 import type { UsageLogStore } from '../usage/usage-log-store.ts'
 import type { SuggestedLimit } from './draft.ts'
 import { FEW, type Margin, percentileOf, roundedUp } from './limits.ts'
@@ -37,9 +38,9 @@ export async function suggestFromHistory(
   const { from, to, margin, env } = options
   const { peaks, began } = await peaksOf(store, from, to)
   if (peaks.size === 0) throw new Error('nobody used anything in this time: choose a longer one with --from')
-  const { rows } = await store.readSeries({ by: 'category', from, to })
+  const { at, rows } = await store.readSeries({ by: 'category', from, to })
   const { categories, baselines } = file.config.quota
-  const basis = { peaks, rows, margin, from, began, to, config: file.config }
+  const basis = { peaks, rows, since: at - SERIES_MS, margin, from, began, to, config: file.config }
   const all = categories.flatMap((category) => limitsOf(category, basis))
   const limits = (['personal', 'global'] as const).flatMap((scope) =>
     all.filter((limit) => limit.scope === scope && baselines[scope].get(limit.category)?.has(limit.window)),
@@ -94,6 +95,8 @@ interface Basis extends Omit<HistoryOptions, 'env'> {
   readonly peaks: PeaksOfUsers
   /** The usage by half hours. */
   readonly rows: readonly SeriesRow[]
+  /** The begin of the first half hour that the store still has, which may be later than the begin of the first run. */
+  readonly since: number
   readonly config: Config
 }
 
@@ -110,12 +113,13 @@ function limitsOf(category: string, basis: Basis): SuggestedLimit[] {
     // Half of a window is enough: nobody begins at the very start of the time.
     const isLong = length > basis.to - basis.from || length > 2 * (basis.to - basis.began)
     const isKnown = users.length > 0 && !isLong
+    const isKnownOfAll = isKnown && length <= basis.to - basis.since + BUCKET_MS
     const whyKept = (limit: number, before: number) =>
-      `${isLong ? 'longer than the time that is known' : 'not used in this time'}: ${limit === before ? 'as before' : 'by the other limits'}`
+      `${isLong || isKnown ? 'longer than the time that is known' : 'not used in this time'}: ${limit === before ? 'as before' : 'by the other limits'}`
     const covered = isKnown ? percentileOf(users, margin.percentile) : 0
     const personal = Math.max(shorter.personal, isKnown ? roundedUp(covered * margin.headroom) : before.personal)
-    const most = isKnown ? mostOfAll(category, window, basis.rows) : 0
-    const wanted = isKnown ? roundedUp(most * margin.headroom) : before.global
+    const most = isKnownOfAll ? mostOfAll(category, window, basis.rows) : 0
+    const wanted = isKnownOfAll ? roundedUp(most * margin.headroom) : before.global
     const global = Math.max(shorter.global, FEW * personal, wanted)
     shorter = { personal, global }
     const place = { category, window: window.name }
@@ -130,7 +134,9 @@ function limitsOf(category: string, basis: Basis): SuggestedLimit[] {
         ...place,
         scope: 'global',
         limit: global,
-        why: isKnown ? `all together used ${most} at most` : whyKept(global, before.global),
+        why: isKnownOfAll
+          ? `all together used ${most} at most${basis.since > basis.began ? ' in the last 7 days' : ''}`
+          : whyKept(global, before.global),
       },
     ]
   })
@@ -155,13 +161,14 @@ function dearestOf(category: string, { routes, unmatched }: Config): number {
   return Math.max(1, ...costs)
 }
 
-/** The most tokens of successive half hours that are together as long as the window. */
+/** The most tokens of successive half hours that a run of the window may touch: the run may begin and end within one. */
 function mostOfAll(category: string, { seconds }: Window, rows: readonly SeriesRow[]): number {
   const own = rows.filter(({ name }) => name === category)
   let [most, sum, first] = [0, 0, 0]
   for (const { start, counts } of own) {
     sum += counts.tokens
-    for (; (own[first]?.start ?? start) <= start - seconds * 1000; first++) sum -= own[first]?.counts.tokens ?? 0
+    for (; (own[first]?.start ?? start) <= start - seconds * 1000 - BUCKET_MS; first++)
+      sum -= own[first]?.counts.tokens ?? 0
     most = Math.max(most, sum)
   }
   return most

@@ -67,7 +67,7 @@ test('baselines come from the busiest runs of users, and all else of the file st
   const plain = (limits: ReadonlyMap<string, ReadonlyMap<string, number>>) =>
     Object.fromEntries([...limits].map(([category, byWindow]) => [category, Object.fromEntries(byWindow)]))
   expect(plain(quota.baselines.personal)).toEqual({ read: { '1h': 150, '1d': 300 }, write: { '1h': 7, '1d': 70 } })
-  expect(plain(quota.baselines.global)).toEqual({ read: { '1h': 6000, '1d': 12_000 }, write: { '1h': 70, '1d': 700 } })
+  expect(plain(quota.baselines.global)).toEqual({ read: { '1h': 9000, '1d': 12_000 }, write: { '1h': 70, '1d': 700 } })
   expect(text).toContain(
     '99 % of 100 users stayed within 99, the busiest used 1000; would have stopped 1 of 100 users (1.00 %)',
   )
@@ -90,6 +90,22 @@ test('a window that is longer than the time looked at keeps its limit', async ()
   const text = await suggestFromHistory(source, { text: YAML, config }, options)
   expect(understood(text).config.quota.baselines.personal.get('read')?.get('1h')).toBe(2)
   expect(text).toContain('9 # longer than the time that is known: as before')
+})
+
+test('a limit of all users together comes from the last 7 days, which the file says, and stays if its window is longer', async () => {
+  const yaml = YAML.replace('1d: 9 }', '1d: 9, 30d: 90 }').replace('1d: 90 }', '1d: 90, 30d: 90000 }')
+  const owner = historyOf('alice', [
+    { category: 'read', seconds: 86_400, startedAt: NOW - 30 * HOUR, tokens: 20 },
+    { category: 'read', seconds: 30 * 86_400, startedAt: NOW - 1000 * HOUR, tokens: 600 },
+  ])
+  const old = { ...source, scanHistory: () => stepsThrough(() => [owner], 1, NOW)(null) }
+  const options = { margin: MARGIN, from: NOW - 1440 * HOUR, to: NOW, env: ENV }
+  const text = await suggestFromHistory(old, { text: yaml, config: understood(yaml).config }, options)
+  const { personal, global } = understood(text).config.quota.baselines
+  expect(personal.get('read')?.get('30d')).toBe(900)
+  expect(global.get('read')?.get('30d')).toBe(90_000)
+  expect(text).toContain('90000 # longer than the time that is known: as before')
+  expect(text).toContain('12000 # all together used 8000 at most in the last 7 days')
 })
 
 test('a store that is younger than half a window keeps the limit of that window, however long a time is asked for', async () => {
