@@ -9,8 +9,8 @@ import type { Store } from './store.ts'
 /** Limits of a request beyond the steps of the protocol. */
 
 /**
- * The most scores of one player, several times as many as the game has charts. All scores of a player are read at each sync, and nobody else is served
- * meanwhile. Without a bound a client that invents songs would make each sync longer.
+ * The most scores of one player, several times as many as the game has charts. All scores of a player are read at each
+ * sync, and nobody else is served meanwhile. Without a bound a client that invents songs would make each sync longer.
  */
 const MAX_STORED = 20_000
 
