@@ -264,6 +264,16 @@ test('the first sentence of the errors says whether it is us or the upstream', a
   await close()
 })
 
+test('over a month the errors lead to the day with most of them, which becomes the range', async () => {
+  const { page, errors, close } = await stage.open('#/errors?range=30d')
+  const verdict = page.getByRole('note').filter({ hasText: 'It is the upstream' })
+  await verdict.getByRole('link').click()
+  await expect.poll(() => page.evaluate('location.hash'), SOON).toMatch(/^#\/errors\?from=[^&]+&to=[^&]+$/)
+  await expect.poll(() => verdict.innerText(), SOON).toContain('The upstream failed 3 of 7 forwarded requests')
+  expect(errors).toEqual([])
+  await close()
+})
+
 test('failures of one route are over time, with the line that finds them in the log', async () => {
   const { page, errors, close } = await stage.open('#/overview')
   const actions = countActions()

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blameOf, worstSteps } from '../../src/dashboard/logic/blame.ts'
+import { blameOf, choiceOf, worstSteps } from '../../src/dashboard/logic/blame.ts'
 import { failingRoutes } from '../../src/dashboard/logic/failing-routes.ts'
 import { halfHourOf } from '../../src/dashboard/logic/half-hour.ts'
 import { boundOf, LATENCY_BOUNDS } from '../../src/dashboard/logic/latency.ts'
+import { changed } from '../../src/dashboard/logic/location.ts'
 import { countedIn, OTHER_ROUTES, type Rule, routeUsages, shareOf } from '../../src/dashboard/logic/route-usage.ts'
 import * as series from '../../src/usage/series.ts'
 
@@ -112,6 +113,16 @@ test('the half-hour in which each of both failed most is known, the earlier of t
     gateway: { point: points[2], count: 4 },
   })
   expect(worstSteps([point(0, [0, 0, 0])])).toEqual({ upstream: null, gateway: null })
+})
+
+test('a half-hour is chosen within the range, and a longer step becomes the range', () => {
+  const from = new Date('2026-11-20T18:30:00Z')
+  const stepOf = (minutes: number) => ({ from, to: new Date(from.getTime() + minutes * 60_000), values: [] })
+  const fields = { route: 'GET /a', range: '30d', half: '2026-11-27T20:30:00.000Z' }
+  expect(changed(fields, choiceOf(stepOf(30)))).toEqual({ ...fields, half: '2026-11-20T18:30:00.000Z' })
+  expect(changed(fields, choiceOf(stepOf(24 * 60)))).toEqual({
+    ...{ route: 'GET /a', from: '2026-11-20T18:30:00.000Z', to: '2026-11-21T18:30:00.000Z' },
+  })
 })
 
 test('failing routes and what failed without a route add up to all failures', () => {

@@ -1,3 +1,5 @@
+import { HALF_HOUR_MS } from './half-hour.ts'
+import type { Changes } from './location.ts'
 import { type Counted, shareOf } from './route-usage.ts'
 import type { SeriesPoint } from './series.ts'
 import { ALARMING } from './status.ts'
@@ -57,4 +59,11 @@ function worst(points: readonly SeriesPoint[], count: (values: readonly number[]
   const most = Math.max(0, ...points.map(({ values }) => count(values)))
   const point = points.find(({ values }) => count(values) === most)
   return most === 0 || point === undefined ? null : { point, count: most }
+}
+
+/** How the address chooses a step for the whole page: a half-hour within the range, or a longer step as the range. */
+export function choiceOf({ from, to }: SeriesPoint): Changes {
+  const [start, end] = [from.toISOString(), to.toISOString()]
+  if (to.getTime() - from.getTime() <= HALF_HOUR_MS) return { half: start }
+  return { from: start, to: end, half: null, range: null }
 }

@@ -33,6 +33,15 @@ export interface Place {
 /** The fields of the query in the address by name, such as a search, an order or a range. A missing field has its default. */
 export type Fields = Readonly<Record<string, string>>
 
+/** Changes of the fields; `null` removes a field. */
+export type Changes = Readonly<Record<string, string | null>>
+
+/** The fields after some changes. */
+export function changed(fields: Fields, changes: Changes): Fields {
+  const wanted = Object.entries({ ...fields, ...changes }).filter(([, value]) => value !== null && value !== '')
+  return Object.fromEntries(wanted) as Fields
+}
+
 export function placeOf(hash: string): Place {
   const [, name = '', rest, query = ''] = /^#\/([^/?]*)(?:\/([^?]+))?(?:\?(.*))?$/s.exec(hash) ?? []
   const page = PAGES.find((known) => known === name) ?? 'overview'

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { type Fields, hashOf, type Place, placeOf } from '../logic/location.ts'
+import { type Changes, changed, type Fields, hashOf, type Place, placeOf } from '../logic/location.ts'
 import { rangeFields, usualRange } from '../logic/range.ts'
 
 /** The last chosen range, which goes along to each place whose address names none. A link with a range only applies to its own page. */
@@ -65,8 +65,6 @@ function follow(watcher: () => void): () => void {
   return () => window.removeEventListener('hashchange', watcher)
 }
 
-type Changes = Readonly<Record<string, string | null>>
-
 /** The fields of the address: searches, order, range and the like. They survive a reload and Back, and a sent link contains them. */
 export function useFields(): Fields {
   return usePlace().fields
@@ -83,8 +81,7 @@ export function lookFor(changes: Changes): void {
  */
 export function changeFields(changes: Changes, isStep = false): void {
   const { page, rest, fields } = placeOf(location.hash)
-  const wanted = Object.entries({ ...fields, ...changes }).filter(([, value]) => value !== null && value !== '')
-  const next = Object.fromEntries(wanted) as Fields
+  const next = changed(fields, changes)
   const hash = hashOf(page, rest, next)
   if (hash === location.hash) return
   const range = rangeFields(next)

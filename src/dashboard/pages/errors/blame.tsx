@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import { number, share, span, t } from '../../i18n/text.ts'
-import { blameOf, worstSteps } from '../../logic/blame.ts'
+import { blameOf, choiceOf, worstSteps } from '../../logic/blame.ts'
 import { halfHourOf } from '../../logic/half-hour.ts'
-import { hashOf } from '../../logic/location.ts'
+import { changed, hashOf } from '../../logic/location.ts'
 import { countedIn, shareOf } from '../../logic/route-usage.ts'
 import type { SeriesPoint, UsageRow } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
@@ -62,7 +62,7 @@ function Cause({ worst, children }: CauseProps) {
       {hasWay && (
         <>
           {t('blame.most')}{' '}
-          <a href={hashOf('errors', null, { ...fields, half: worst.point.from.toISOString() })}>
+          <a href={hashOf('errors', null, changed(fields, choiceOf(worst.point)))}>
             {t('blame.mostAt', { span: span(worst.point.from, worst.point.to), count: number(worst.count) })}
           </a>
         </>

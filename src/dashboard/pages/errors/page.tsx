@@ -3,9 +3,9 @@ import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { number, share, span, t } from '../../i18n/text.ts'
-import { VALUES } from '../../logic/blame.ts'
+import { choiceOf, VALUES } from '../../logic/blame.ts'
 import { type FailingRoute, failingRoutes } from '../../logic/failing-routes.ts'
-import { HALF_HOUR_MS, halfHourOf } from '../../logic/half-hour.ts'
+import { halfHourOf } from '../../logic/half-hour.ts'
 import { hashOf } from '../../logic/location.ts'
 import { logFilter } from '../../logic/log-filter.ts'
 import { stepOf, timeQuery } from '../../logic/range.ts'
@@ -15,7 +15,7 @@ import { changeFields, useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Choice } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { rangeWords, useRange, useZoom } from '../../ui/range.tsx'
+import { rangeWords, useRange } from '../../ui/range.tsx'
 import { SeriesChart } from '../../ui/series-chart.tsx'
 import { Copyable, Plain } from '../../ui/small.tsx'
 import { Verdict } from './blame.tsx'
@@ -129,7 +129,6 @@ function LogFilter({ route, points }: OfRoute) {
 function Failures({ route, points }: OfRoute) {
   const { draw, half } = useFields()
   const { name, from, to } = useRange()
-  const zoom = useZoom()
   const title = route === '' ? t('chart.title') : t('chart.titleOf', { route })
   const with4xx = draw === '4xx'
   const start = halfHourOf(half)?.from.getTime()
@@ -140,9 +139,9 @@ function Failures({ route, points }: OfRoute) {
     { label: t('chart.total'), tone: null },
     { label: t('routes.status4xx'), tone: with4xx ? 'status4xx' : null },
   ] as const
-  function openPoint({ from, to }: SeriesPoint): void {
-    if (to.getTime() - from.getTime() > HALF_HOUR_MS) zoom(from, to)
-    else changeFields({ half: from.toISOString() })
+  function openPoint(point: SeriesPoint): void {
+    const choice = choiceOf(point)
+    changeFields(choice, choice.half === null)
   }
   return (
     <Panel title={title} text={t('chart.text')}>
