@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { GatheredNotes } from '../lib/gathered-notes.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { Noticed } from './alert.ts'
@@ -31,13 +32,14 @@ interface Waiting {
 }
 
 export function createRaiser(options: RaiserOptions): Raiser {
-  const { store, observe, targetOf, onStored, gatherMs = 50, pauseMs = 1000 } = options
-  /** The waiting happenings, oldest first. */
-  const waiting: Waiting[] = []
+  const { store, observe, targetOf, onStored, gatherMs, pauseMs } = options
   /** How many happenings of each alert wait. */
   const counts = new Map<string, number>()
-  let timer: NodeJS.Timeout | null = null
-  let sending: Promise<boolean> | null = null
+  /** By the id of the event. `MOST_PENDING` bounds how many wait. */
+  const waiting = new GatheredNotes<Waiting>({
+    write: (notes) => send(notes.map(([, one]) => one)),
+    ...{ most: Number.POSITIVE_INFINITY, mostWritten: MOST_RAISED, gatherMs, pauseMs },
+  })
 
   function count(alert: string, by: number): void {
     counts.set(alert, (counts.get(alert) ?? 0) + by)
@@ -51,8 +53,7 @@ export function createRaiser(options: RaiserOptions): Raiser {
     }
     count(alert, 1)
     const id = randomBytes(16).toString('base64url')
-    waiting.push({ event: { ...noticed, id, target: targetOf(alert) }, onFull })
-    sendSoon(gatherMs)
+    waiting.add(id, { event: { ...noticed, id, target: targetOf(alert) }, onFull })
   }
 
   function turnAway(alert: string, onFull: () => void): void {
@@ -60,35 +61,24 @@ export function createRaiser(options: RaiserOptions): Raiser {
     observe({ type: 'alert_event', alert, event: 'full' })
   }
 
-  function sendSoon(inMs: number): void {
-    if (timer !== null || sending !== null) return
-    timer = setTimeout(() => {
-      timer = null
-      sending = sendAll()
-      void sending.then((isDone) => {
-        sending = null
-        if (waiting.length > 0) sendSoon(isDone ? gatherMs : pauseMs)
-      })
-    }, inMs).unref()
-  }
-
-  /** Brings all waiting happenings. @returns `false` if the store fails; the rest is brought later. The store claims none of them twice. */
-  async function sendAll(): Promise<boolean> {
-    while (waiting.length > 0) {
-      const some = waiting.slice(0, MOST_RAISED)
-      try {
-        const raised = await store.raiseAlerts(some.map(({ event }) => event))
-        waiting.splice(0, some.length)
-        some.forEach((one, i) => {
-          settle(one, raised[i] ?? 'known')
-        })
-      } catch (error) {
-        if (!(error instanceof StoreError)) observe({ type: 'internal_error', where: 'alerts', error })
-        else observe({ type: 'store_failed', operation: 'alerts', reason: error.reason, message: error.message })
-        return false
+  /**
+   * The store claims none of the happenings twice. If they cannot be written at all, they are dropped.
+   * @throws StoreError if the store fails, so that they are brought again later
+   */
+  async function send(some: readonly Waiting[]): Promise<void> {
+    let raised: readonly Raised[] = []
+    try {
+      raised = await store.raiseAlerts(some.map(({ event }) => event))
+    } catch (error) {
+      if (error instanceof StoreError) {
+        observe({ type: 'store_failed', operation: 'alerts', reason: error.reason, message: error.message })
+        throw error
       }
+      observe({ type: 'internal_error', where: 'alerts', error })
     }
-    return true
+    some.forEach((one, i) => {
+      settle(one, raised[i] ?? 'known')
+    })
   }
 
   function settle({ event, onFull }: Waiting, raised: Raised): void {
@@ -100,13 +90,5 @@ export function createRaiser(options: RaiserOptions): Raiser {
     onStored()
   }
 
-  return {
-    raise,
-    async close() {
-      if (timer !== null) clearTimeout(timer)
-      timer = null
-      await sending
-      await sendAll()
-    },
-  }
+  return { raise, close: () => waiting.close() }
 }

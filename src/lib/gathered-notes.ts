@@ -3,28 +3,32 @@ export interface GatheredNotesOptions<T> {
   readonly write: (notes: readonly (readonly [string, T])[]) => Promise<void>
   /** The most notes that wait at once. Further ones are dropped. Default 50,000. */
   readonly most?: number
+  /** The most notes in one call, so that no call holds a store for long. Default 256. */
+  readonly mostWritten?: number
   /** How long notes gather before they are written together, in milliseconds. Default 50. */
-  readonly gatherMs?: number
+  readonly gatherMs?: number | undefined
+  /** The pause after a failure, in milliseconds. Default 1000. */
+  readonly pauseMs?: number | undefined
 }
-
-/** The most notes in one call. This bounds how long the call holds a store. */
-const MOST_WRITTEN = 256
-/** The pause after a failure, in milliseconds. */
-const PAUSE_MS = 1000
 
 /** Gathers notes and writes them together, so that nobody waits. Of two notes with one name the later one counts. */
 export class GatheredNotes<T> {
   readonly #write: GatheredNotesOptions<T>['write']
   readonly #most: number
+  readonly #mostWritten: number
   readonly #gatherMs: number
+  readonly #pauseMs: number
   readonly #waiting = new Map<string, T>()
+  #isClosed = false
   #writing: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
 
-  constructor({ write, most = 50_000, gatherMs = 50 }: GatheredNotesOptions<T>) {
+  constructor({ write, most = 50_000, mostWritten = 256, gatherMs = 50, pauseMs = 1000 }: GatheredNotesOptions<T>) {
     this.#write = write
     this.#most = most
+    this.#mostWritten = mostWritten
     this.#gatherMs = gatherMs
+    this.#pauseMs = pauseMs
   }
 
   /** Returns at once. @returns `false` if too many notes wait already: then this one is not written */
@@ -35,8 +39,9 @@ export class GatheredNotes<T> {
     return true
   }
 
-  /** Writes the notes that still wait. Never rejects. */
+  /** Writes the notes that still wait, until a write fails, and stops. Never rejects. */
   async close(): Promise<void> {
+    this.#isClosed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
     await this.#writing
@@ -44,12 +49,12 @@ export class GatheredNotes<T> {
   }
 
   #writeSoon(waitMs: number): void {
-    if (this.#timer !== null || this.#writing !== null) return
+    if (this.#isClosed || this.#timer !== null || this.#writing !== null) return
     this.#timer = setTimeout(() => {
       this.#timer = null
       this.#writing = this.#writeAll().then((isDone) => {
         this.#writing = null
-        if (this.#waiting.size > 0) this.#writeSoon(isDone ? this.#gatherMs : PAUSE_MS)
+        if (this.#waiting.size > 0) this.#writeSoon(isDone ? this.#gatherMs : this.#pauseMs)
       })
     }, waitMs).unref()
   }
@@ -69,6 +74,6 @@ export class GatheredNotes<T> {
   }
 
   #next(): [string, T][] {
-    return [...this.#waiting.entries().take(MOST_WRITTEN)]
+    return [...this.#waiting.entries().take(this.#mostWritten)]
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { MOST_PENDING, type TakenEvent } from '../../src/alerts/alert-store.ts'
 import {
@@ -184,6 +185,58 @@ it('what was noticed waits for a store that is out, and is raised once when it i
   await expect.poll(async () => (await recordsOf()).length).toBe(2)
   await raiser.close()
   expect((await recordsOf()).filter(({ state }) => state === 'pending')).toHaveLength(2)
+})
+
+it('what was noticed is stored once each when a store fails at the close and replies slowly afterwards', async () => {
+  const asked: number[] = []
+  const failing = Promise.withResolvers<void>()
+  const raiser = createRaiser({
+    store: {
+      raiseAlerts: async (events) => {
+        if (asked.push(events.length) > 1) return setTimeout(20).then(() => store.raiseAlerts(events))
+        await failing.promise
+        throw new StoreError('down', 'timeout', 'no')
+      },
+    },
+    observe: (seen) => observed.push(seen),
+    targetOf: () => '',
+    onStored: () => {},
+    gatherMs: 1,
+    pauseMs: 1,
+  })
+  for (let i = 0; i < 150; i++) raiser.raise(noticed(`user ${i}`), () => {})
+  await expect.poll(() => asked).toHaveLength(1)
+  const closed = raiser.close()
+  failing.resolve()
+  await closed
+  expect(asked).toEqual([64, 64, 64, 22])
+  expect(await recordsOf()).toHaveLength(150)
+})
+
+it('what was noticed and cannot be written is reported once and dropped, and keeps nothing behind it waiting', async () => {
+  const raiser = createRaiser({
+    store: {
+      raiseAlerts: async (events) => {
+        // Redis gets texts that are made before the call, so what has no text is no error of the store.
+        JSON.stringify(events)
+        return store.raiseAlerts(events)
+      },
+    },
+    observe: (seen) => observed.push(seen),
+    targetOf: () => '',
+    onStored: () => {},
+    gatherMs: 1,
+    pauseMs: 1,
+  })
+  const { happening, ...event } = noticed('alice')
+  raiser.raise({ ...event, happening: { ...happening, used: 1n as unknown as number } }, () => {})
+  await expect.poll(() => observed).toHaveLength(1)
+  raiser.raise(noticed('bob'), () => {})
+  await expect
+    .poll(async () => (await recordsOf()).map(({ happening }) => happening))
+    .toMatchObject([{ subject: 'bob' }])
+  await raiser.close()
+  expect(observed.map(({ type }) => type)).toEqual(['internal_error', 'alert_event'])
 })
 
 it('what was noticed beyond the room of its alert is reported and turned away, and that of another alert is not', async () => {
