@@ -109,7 +109,7 @@ function welcome(home: Home, { gateway, admin, link, services, token, variables 
   home.keep(
     'env',
     Object.entries(exported)
-      .map(([name, value]) => `export ${name}='${value}'`)
+      .map(([name, value]) => `export ${name}=${quoted(value)}`)
       .join('\n'),
   )
   const signInLine = link === null ? '' : `\n  sign-in link   ${link}   (good once, for 10 minutes)`
@@ -129,10 +129,15 @@ Try it in a second terminal:
 
   curl -i ${gateway}/me/quota -H 'Authorization: Bearer ${token}'
 
-  . ${home.path('env')}   (sets the addresses and credentials for the tour in docs/tour.md)
+  . ${quoted(home.path('env'))}   (sets the addresses and credentials for the tour in docs/tour.md)
 
 Ctrl-C ends it; scores, quota and secrets stay in ${folder}.
 `)
+}
+
+/** A word that the shell takes as it is. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /** The token itself is not printed, because terminals are easily shared. */

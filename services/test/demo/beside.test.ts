@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import platforms from '../../../config/score/external.json' with { type: 'json' }
@@ -13,7 +13,9 @@ let folder: string
 let env: NodeJS.ProcessEnv
 let demo: ChildProcess
 beforeAll(async () => {
-  folder = tempFolder()
+  // The shell must take the path for one word.
+  folder = join(tempFolder(), "alice's demo")
+  mkdirSync(folder)
   const ports = await Promise.all(ADDRESSES.map(() => freePort()))
   const addresses = Object.fromEntries(ADDRESSES.map((name, i) => [name, `127.0.0.1:${ports[i]}`]))
   // Nobody listens there: the platforms are away.
@@ -31,10 +33,19 @@ afterAll(async () => {
 })
 
 it('commands of a second terminal find the demo that runs, whatever its addresses', () => {
-  const commands = `. '${folder}/env' && exec '${process.execPath}' src/main.ts healthcheck`
-  const said = execFileSync('sh', ['-c', commands], { env: { PATH: process.env.PATH }, encoding: 'utf8' })
-  expect(said).toBe(`alive: http://${env.TOLLGATE_ADMIN_LISTEN}/livez\n`)
+  expect(inSecondTerminal(`exec '${process.execPath}' src/main.ts healthcheck`)).toBe(
+    `alive: http://${env.TOLLGATE_ADMIN_LISTEN}/livez\n`,
+  )
 })
+
+it('a second terminal has each value as the demo has it, also with a quotation mark', () => {
+  expect(inSecondTerminal('echo "$TOLLGATE_STORE"')).toBe(`sqlite:${folder}/tollgate.db\n`)
+})
+
+function inSecondTerminal(command: string): string {
+  const args = ['-c', `. "$0" && ${command}`, join(folder, 'env')]
+  return execFileSync('sh', args, { env: { PATH: process.env.PATH }, encoding: 'utf8' })
+}
 
 const read = (name: string) =>
   new RegExp(`^export ${name}='(.*)'$`, 'm').exec(readFileSync(join(folder, 'env'), 'utf8'))?.[1]
