@@ -112,7 +112,9 @@ export function createAdmin(options: AdminOptions): Admin {
 /** Whether the environment or an administrator needs the request even when all connections of the listener are busy. */
 function isUrgent({ method, headers, ip, url }: FastifyRequest, check: Check): boolean {
   const path = url.split('?', 1)[0]
-  return path === '/livez' || path === '/readyz' || !('status' in check('read', { method, headers, address: ip }))
+  if (path === '/livez' || path === '/readyz') return true
+  const guarded = check('session', { method, headers, address: ip })
+  return 'identity' in guarded && guarded.identity !== null
 }
 
 /** Every route of the listener, without the files of the dashboard. */

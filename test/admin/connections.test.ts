@@ -6,7 +6,7 @@ import { sessionCookie } from '../../src/admin/session-cookie.ts'
 import { startApp, startUpstream, yaml } from '../e2e/harness.ts'
 import { tempFolder } from '../setup/at-end.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
-import { NOW, type Running, startAdmin, TOKEN, VIEWER } from './running.ts'
+import { NOW, type Running, startAdmin, TOKEN, VIEWER, YAML } from './running.ts'
 
 /** Who holds connections of the admin listener, and who gets in all the same. */
 
@@ -52,6 +52,8 @@ function open(url: string, from = '127.0.0.1'): Connection {
 const ask = (url: string, path: string, fields?: string): Promise<string> => open(url).ask(path, fields)
 
 const OK = 'HTTP/1.1 200 OK'
+/** Of the organisation acme. */
+const LEAD = 'lead-of-acme-00000000000000000000'
 const ADMIN = `Authorization: Bearer ${TOKEN}\r\n`
 
 async function keptAlive(url: string, from?: string): Promise<Socket> {
@@ -83,7 +85,9 @@ async function crowded(...[count, addresses]: [number, readonly string[]]) {
     isAsked()
     return answer.promise
   }
-  const running = await started({ broken: { readTallies } })
+  const lead = `{ name: carol, role: "lead:acme", token: ${LEAD} }`
+  const yaml = YAML.replace('tokens: [', `tokens: [${lead}, `)
+  const running = await started({ yaml, broken: { readTallies } })
   const { url } = running
   const waiting: Promise<string>[] = []
   // One after the other: a connection whose head has not been read yet is idle, and may go for the next one.
@@ -129,7 +133,7 @@ describe('when all connections have a request under way', () => {
   ])('those %s keep out neither probes nor an administrator, and each of them gets its response', async (_who, all) => {
     const { url, goOn } = await crowded(...all)
     for (const path of ['/livez', '/readyz', '/readyz?startup=1']) expect(await ask(url, path)).toBe(OK)
-    for (const token of [TOKEN, VIEWER]) {
+    for (const token of [TOKEN, VIEWER, LEAD]) {
       expect(await ask(url, '/api/tokens', `Authorization: Bearer ${token}\r\n`)).toBe(OK)
     }
     expect(await goOn()).toEqual(new Set([OK]))
