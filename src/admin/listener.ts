@@ -211,6 +211,8 @@ function unreadParameters({ path, doc }: Route, query: object): readonly FieldPr
 /** A signal that is aborted when the response closes. Fastify's own signal follows the request, which ends when its body was read. */
 function untilGone({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
+  // The client may have left while the store was asked whether the session was signed out.
+  if (raw.destroyed) gone.abort()
   raw.once('close', () => gone.abort())
   return gone.signal
 }

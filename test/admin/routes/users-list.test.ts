@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { sessionCookie } from '../../../src/admin/session-cookie.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { sharedRedis } from '../../setup/redis.ts'
@@ -460,4 +461,34 @@ test.each(['', '&order=use'])('a search ends when its client leaves: %j', async 
       return steps - before
     })
     .toBe(0)
+})
+
+test('a search does not begin for a client that left while the store was asked about the session', async () => {
+  const { store } = running
+  const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()]
+  let steps = 0
+  const long = await startAdmin({
+    store,
+    broken: {
+      isSessionEnded() {
+        asked.resolve()
+        return left.promise
+      },
+      async scanUsers() {
+        const { at } = await store.scanUsers(null)
+        return { at, owners: [], next: String(++steps) }
+      },
+    },
+  })
+  const [cookie = ''] = sessionCookie({ name: 'admin', role: 'admin', token: TOKEN }, NOW + HOUR, false).split(';', 1)
+  const client = request(new URL('/api/users?query=nobody', long.url), { headers: { cookie } })
+  client.on('error', () => {})
+  client.end()
+  await asked.promise
+  client.destroy()
+  // When this has its response, the listener has seen the other connection close.
+  await long.call('GET', '/livez')
+  left.resolve(false)
+  await long.call('GET', '/livez')
+  expect(steps).toBeLessThan(2)
 })
