@@ -60,7 +60,7 @@ async function optionsOf(args: readonly string[]): Promise<TryOptions> {
     throw new UsageError('try needs the URL of one service: tollgate try http://localhost:3000')
   }
   const reading = parseUpstream(url)
-  if ('problem' in reading) throw new UsageError(`${url} ${reading.problem}`)
+  if ('problem' in reading) throw new UsageError(`the URL of the service ${reading.problem}`)
   return {
     upstream: reading.value,
     listen: await addressOf('--listen', values.listen, PORT),

@@ -86,6 +86,7 @@ function isHostName(host: string): boolean {
 /** An origin as browsers send it in the field `Origin`; or `*`, or `null`. */
 export function parseWebOrigin(text: string): Reading<string> {
   if (text === '*' || text === 'null') return { value: text }
+  if (text.includes('@')) return { problem: 'holds "@", as a URL with a user or password does: write only its origin' }
   const origin = webOriginOf(text)
   if (origin === null) return { problem: `${quote(text)} is not an origin: write one like https://app.example.org` }
   return origin === text ? { value: text } : { problem: `browsers never send ${quote(text)}: write ${origin}` }

@@ -193,6 +193,7 @@ test('tollgate try counts a WebSocket that is open when it ends', async () => {
 
 test('tollgate try says what is wrong with a call', async () => {
   expect(await wrongCall(tryOut([]))).toBe('try needs the URL of one service: tollgate try http://localhost:3000')
-  expect(await wrongCall(tryOut(['localhost']))).toMatch(/^localhost /)
+  expect(await wrongCall(tryOut(['localhost']))).toMatch(/^the URL of the service is not an http or https URL/)
+  expect(await wrongCall(tryOut(['http://jo:hunter2@localhost']))).not.toContain('hunter2')
   expect(await wrongCall(tryOut([upstream, '--listen', 'nowhere']))).toMatch(/^--listen /)
 })
