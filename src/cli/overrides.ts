@@ -28,6 +28,7 @@ import { reason as checkReason, type Problem } from '../control/problems.ts'
 import { type ControlState, storedOf } from '../control/state.ts'
 import { messageOf } from '../errors.ts'
 import { counted } from '../lib/counted.ts'
+import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, nameOf, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
@@ -87,7 +88,9 @@ async function exportAll(store: Store, { config }: Loaded, options: Options): Pr
   const { at } = await store.controlVersion()
   const stored = storedOf(await follower(store).fresh())
   for await (const text of writeOverrides(stored, formatOf(options), config.quota, at)) {
-    if (!process.stdout.write(text)) await new Promise((resolve) => process.stdout.once('drain', resolve))
+    await print(text)
+    // A reader like head that has stopped reading has seen enough.
+    if (process.stdout.destroyed) break
   }
   return 0
 }

@@ -107,3 +107,15 @@ test.each([
 ])('overrides %j is a wrong call', async (args, message) => {
   expect(await wrongCall(command(args))).toBe(message)
 })
+
+test('an export of many overrides ends well when its reader leaves after the first line', async () => {
+  const file = join(folder, 'many.ndjson')
+  const lines = Array.from({ length: 5000 }, (_, i) =>
+    JSON.stringify({ user: `listener-${i}`, read: { '1h': 100 + i }, reason: 'load' }),
+  )
+  writeFileSync(file, lines.join('\n'))
+  await overrides('apply', '-f', file, '--merge')
+  const pipe = 'set -o pipefail; "$0" src/main.ts overrides export -c "$1" | head -1'
+  const { stdout, stderr } = await run('bash', ['-c', pipe, process.execPath, join(folder, 'tollgate.yaml')])
+  expect([stdout.split('\n').length, stderr]).toEqual([2, ''])
+})
