@@ -169,7 +169,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
   'RefusalGroups.count': 'How many requests were refused.',
   guard: 'Takes the change back if more than a share of the requests is refused.',
   guards: 'Guards that ended because their values were set again.',
-  hash: 'A fingerprint of what the configuration decides about requests. Two gateways with the same hash decide in the same way.',
+  hash: 'A fingerprint of what the configuration decides about requests. Two gateways with the same hash decide in the same way if they also have the same secrets and the same authorities of client certificates.',
   header: 'Name of the header that is read, for example `X-Cost`; null if none is read.',
   health: 'Whether the rule is for health checks. Their requests are not counted.',
   hits: 'Requests to this path since the replicas started.',
