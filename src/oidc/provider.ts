@@ -89,8 +89,9 @@ export function openidProvider(options: OidcOptions): SignInProvider {
     const claims = tokens.claims()
     if (claims === undefined) throw new Error('no ID token')
     const inToken = readPerson(claims, options)
-    if (inToken.name !== null && inToken.groups.length > 0) return inToken
-    // Many providers put neither the name nor the groups into the ID token.
+    // Many providers put the name, the groups or `email_verified` only into the userinfo response.
+    const isVerifiedKnown = options.nameClaim !== 'email' || 'email_verified' in claims
+    if (inToken.name !== null && inToken.groups.length > 0 && isVerifiedKnown) return inToken
     if (configuration.serverMetadata().userinfo_endpoint === undefined) return inToken
     const more = await fetchUserInfo(configuration, tokens.access_token, claims.sub)
     return readPerson({ ...more, ...claims }, options)

@@ -19,15 +19,15 @@ export interface PeopleProvider {
 
 export const CLIENT_SECRET = 'the-secret-of-the-gateway-at-its-provider'
 
-/** @param inToken whether the claims are in the ID token, or only where the provider is asked for them */
-export async function startPeopleProvider({ inToken = true } = {}): Promise<PeopleProvider> {
+/** @param notInToken claims that are not in the ID token, but only where the provider is asked for them */
+export async function startPeopleProvider(notInToken: readonly string[] = []): Promise<PeopleProvider> {
   const server = await serve((_, response) => response.writeHead(503).end())
   const issuer = `http://localhost:${new URL(server.url).port}`
   const key = signingKey('people')
 
   function serveFor(...admins: readonly string[]): void {
     const callbacks = admins.map((admin) => (new URL(admin).pathname === '/' ? `${admin}/sign-in` : admin))
-    const provider = providerOf(issuer, { callbacks, inToken, key, claims: () => self.who ?? {} })
+    const provider = providerOf(issuer, { callbacks, notInToken, key, claims: () => self.who ?? {} })
     const usual = provider.callback()
     server.answer = (request, response) => {
       const path = request.url ?? ''
@@ -69,14 +69,14 @@ async function visit(issuer: string, to: string): Promise<string> {
 
 interface Options {
   readonly callbacks: readonly string[]
-  readonly inToken: boolean
+  readonly notInToken: readonly string[]
   readonly key: object
   readonly claims: () => Readonly<Record<string, unknown>>
 }
 
 const SCOPES = 'openid profile email groups'
 
-function providerOf(issuer: string, { callbacks, inToken, key, claims }: Options): Provider {
+function providerOf(issuer: string, { callbacks, notInToken, key, claims }: Options): Provider {
   return new Provider(issuer, {
     jwks: { keys: [key] },
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
@@ -90,14 +90,17 @@ function providerOf(issuer: string, { callbacks, inToken, key, claims }: Options
       },
     ],
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'], groups: ['groups'] },
-    conformIdTokenClaims: !inToken,
+    conformIdTokenClaims: false,
     cookies: { keys: ['a key of the test provider'] },
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_: unknown, { uid }: { readonly uid: string }) => `/interaction/${uid}` },
     findAccount: (_: unknown, accountId: string) => ({
       accountId,
-      claims: () => ({ ...claims(), sub: accountId }),
+      claims: (use: 'id_token' | 'userinfo') => {
+        const given = Object.entries(claims()).filter(([name]) => use === 'userinfo' || !notInToken.includes(name))
+        return { ...Object.fromEntries(given), sub: accountId }
+      },
     }),
     loadExistingGrant: async ({ oidc }: GrantContext) => {
       const grant = new oidc.provider.Grant({ clientId: 'tollgate', accountId: oidc.session.accountId })

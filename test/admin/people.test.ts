@@ -78,7 +78,7 @@ describe('signing in by a provider', () => {
 
   test('signing in by a provider finds name and groups where the provider is asked for them, and by path', async () => {
     await provider.close()
-    provider = await startPeopleProvider({ inToken: false })
+    provider = await startPeopleProvider(['email', 'email_verified', 'groups'])
     const gateway = await start(yamlOf())
     provider.who = { ...ANN, groups: 'support' }
     expect((await signIn(gateway)).json).toMatchObject({ name: 'ann@example.org', role: 'viewer' })
@@ -125,6 +125,16 @@ describe('signing in by a provider', () => {
       expect(reply).toMatchObject({ status: 403, json: { error: 'no_role', msg: expect.stringContaining(msg) } })
       expect(cookiesOf(reply)).toEqual(['tollgate_sign_in='])
     }
+  })
+
+  test('a provider is asked whether an e-mail address is verified if its ID token does not say so', async () => {
+    await provider.close()
+    provider = await startPeopleProvider(['email_verified'])
+    const gateway = await start()
+    provider.who = ANN
+    expect(await signIn(gateway)).toMatchObject({ status: 200, json: { name: 'ann@example.org' } })
+    provider.who = { ...ANN, email_verified: false }
+    expect(await signIn(gateway)).toMatchObject({ status: 403, json: { error: 'no_role' } })
   })
 
   test('somebody who gives up at the provider is told so', async () => {
