@@ -249,8 +249,11 @@ function createCheck(
   return check
 }
 
-/** The key under which a credential is remembered: its header in the usual spelling, or its hash if it is long. */
+/**
+ * The key under which a credential is remembered: its header in the usual spelling, or its hash if it is long. A hash stands behind a line
+ * end, which no header contains. Otherwise a header of the bare hash would be accepted in place of the credential.
+ */
 function keyOf(credential: string): string {
   if (credential.length <= MAX_CREDENTIAL) return USUAL + credential
-  return createHash('sha256').update(credential).digest('base64')
+  return `\n${createHash('sha256').update(credential).digest('base64')}`
 }

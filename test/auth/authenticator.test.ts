@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../src/auth/authenticator.ts'
 import { callerOf } from '../../src/auth/verdict.ts'
@@ -78,6 +79,14 @@ it('a credential is not remembered as another that differs in one character', as
   await gateway.ask(good)
   const last = good.at(-2) === 'A' ? 'B' : 'A'
   expect(await gateway.outcome(`${good.slice(0, -2)}${last}${good.at(-1)}`)).toBe('unauthorized')
+})
+
+it('a header that is only the hash of a long credential is refused while that credential is remembered', async () => {
+  const gateway = await bench([hmac], { maxCredential: 20_000 })
+  const long = token({ filler: 'x'.repeat(8192) })
+  expect(await gateway.outcome(long)).toBe('alice')
+  const hash = createHash('sha256').update(long).digest('base64')
+  expect(word(await gateway.auth.authenticate(hash))).toBe('unauthorized')
 })
 
 it('a credential is forgotten when the authenticator closes', async () => {
