@@ -41,10 +41,11 @@ const MOST_WAITING = 10_000
 export function createSecondLooks({ store, note, onError, pause }: SecondLooksOptions): SecondLooks {
   const waiting = new Map<string, Settled>()
   let isLooking = false
+  let isClosed = false
 
   async function lookAtAll(): Promise<void> {
     isLooking = true
-    for (let [next] = waiting; next !== undefined; [next] = waiting) {
+    for (let [next] = waiting; next !== undefined && !isClosed; [next] = waiting) {
       const [key, corrected] = next
       waiting.delete(key)
       try {
@@ -69,11 +70,13 @@ export function createSecondLooks({ store, note, onError, pause }: SecondLooksOp
     add(corrected) {
       const { user, organisation, category } = corrected.charge
       const key = JSON.stringify([user, organisation, category])
-      if (waiting.size >= MOST_WAITING && !waiting.has(key)) return
+      if (isClosed || (waiting.size >= MOST_WAITING && !waiting.has(key))) return
       waiting.set(key, corrected)
       if (!isLooking) void lookAtAll()
     },
-    close: () => waiting.clear(),
+    close() {
+      isClosed = true
+    },
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createSecondLooks, type Noted } from '../../../src/alerts/kinds/second-looks.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
@@ -37,4 +38,30 @@ it('a look that the store did not reply to is made again, and corrections of one
   })
   expect(asked).toBeLessThan(5)
   looks.close()
+})
+
+it('a look that fails after the close is not made again, and none is begun', async () => {
+  const { charge, ...corrected } = settled({ kind: 'corrected', tokens: 5, cost: 4, category: 'read' })
+  const failing = Promise.withResolvers<never>()
+  let asked = 0
+  const looks = createSecondLooks({
+    store: {
+      readUsage: () => {
+        asked++
+        return failing.promise
+      },
+    },
+    note: () => expect.unreachable(),
+    onError: (error) => expect.unreachable(String(error)),
+    pause: () => setImmediate(),
+  })
+  const add = () => looks.add({ ...corrected, charge: { ...charge, limits } })
+  add()
+  looks.close()
+  failing.reject(new StoreError('out', 'timeout', 'no'))
+  for (let i = 0; i < 5; i++) {
+    await setImmediate()
+    add()
+  }
+  expect(asked).toBe(1)
 })
