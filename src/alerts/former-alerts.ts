@@ -50,7 +50,9 @@ export function createFormerAlerts(options: FormerAlertsOptions): FormerAlerts {
       const ours = targets()
       const former = known.filter(({ alert }) => !ours.has(alert))
       adopt(former, new Set(ours.values()))
-      for (const { alert } of former) {
+      for (const { alert, pending } of former) {
+        // The courier gives up what it cannot deliver for a day. A name without events is forgotten here.
+        if (pending > 0 && adopted.has(alert)) continue
         const count = await store.giveUpAlerts(alert, GIVE_UP_MS, GONE)
         if (count > 0) observe({ type: 'former_alert', alert, count, isGivenUp: true })
       }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { TakenEvent } from '../../src/alerts/alert-store.ts'
 import { GIVE_UP_MS } from '../../src/alerts/courier.ts'
 import { createFormerAlerts, type FormerAlerts } from '../../src/alerts/former-alerts.ts'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -51,6 +52,18 @@ it('events of a former name go to the target that an alert of another name has n
   await expect.poll(() => adoptions).toBeGreaterThan(0)
   expect([...former.adopted()]).toEqual([['near', 'target of near']])
   expect(observed).toEqual([])
+})
+
+it('events of a former name that can be delivered are left to the courier, however old, and the name is forgotten behind the last', async () => {
+  await raise('alice', 'near')
+  now += 2 * GIVE_UP_MS
+  targets = new Map([['renamed', 'target of near']])
+  former.start()
+  await expect.poll(() => adoptions).toBeGreaterThan(2)
+  expect(observed).toEqual([])
+  const [event] = await store.takeAlerts([{ alert: 'near', most: 1 }], 60_000)
+  await store.finishAlert(event as TakenEvent, { state: 'delivered' })
+  await expect.poll(() => store.listAlerts()).toEqual([])
 })
 
 it('events of an alert that nobody has are reported once by name and number, and given up after a day', async () => {
