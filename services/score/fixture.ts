@@ -1,14 +1,15 @@
-import { readFile } from 'node:fs/promises'
+import { readJsonFile } from '../common/json-file.ts'
 import type { Catalogue } from '../music/catalogue.ts'
+import { readAt } from '../music/import/place.ts'
 import { type FixtureUser, fixtureFile, type Profile } from './schemas/fixture.ts'
 import { rerate, type Store } from './store.ts'
 
 /**
  * Imports data that no endpoint writes, for named users: profiles, items, Gates, regions, free tickets, and scores with
- * play counts. Rows replace those of the same key and others stay, so a second import changes nothing. The data is
- * written in one transaction, so a bad file writes none of it; a new user may have got an empty player already.
+ * play counts. Rows replace those of the same key and others stay, so a second import changes nothing. All of it is
+ * written in one transaction, so nothing is left of a bad file, not even its new users.
  * @param source a file, or the parsed content of one
- * @throws Error if the fixture does not have the right form, or a score names a chart that is not in the catalogue
+ * @throws Error that names the file, if it does not have the right form, or a score names a chart that is not in the catalogue
  * @throws DatabaseBusy
  */
 export async function importFixture(
@@ -17,20 +18,23 @@ export async function importFixture(
   catalogue: Catalogue,
   now: number,
 ): Promise<{ users: number }> {
-  const content = typeof source === 'string' ? JSON.parse(await readFile(source, 'utf8')) : source
-  const users = Object.entries(fixtureFile.parse(content).users)
-  for (const [name, user] of users) checkScores(name, user, catalogue)
-  const ids = await Promise.all(users.map(([name]) => store.players.idOf(name)))
+  const file = typeof source === 'string' ? source : 'fixture'
+  const read = readAt(fixtureFile, typeof source === 'string' ? await readJsonFile(source) : source, [])
+  if ('problems' in read) throw new Error(read.problems.map((line) => `${file}: ${line}`).join('\n'))
+  const users = Object.entries(read.value.users)
   await store.write(() => {
-    users.forEach(([name, user], i) => {
-      importUser(store, catalogue, ids[i] as number, user, now)
-      checkPlays(name, store.players.find(ids[i] as number).profile)
-    })
+    for (const [name, user] of users) {
+      const where = `${file}: user ${name}`
+      checkScores(where, user, catalogue)
+      const player = store.players.enter(name)
+      importUser(store, catalogue, player, user, now)
+      checkPlays(where, store.players.find(player).profile)
+    }
   })
   return { users: users.length }
 }
 
-function checkScores(name: string, { scores }: FixtureUser, catalogue: Catalogue): void {
+function checkScores(where: string, { scores }: FixtureUser, catalogue: Catalogue): void {
   for (const { musicId, level, achievement, deluxscoreMax } of scores) {
     const chart = catalogue.chart(musicId, level)
     const problem =
@@ -41,14 +45,14 @@ function checkScores(name: string, { scores }: FixtureUser, catalogue: Catalogue
           : deluxscoreMax > chart.maxDxScore
             ? `deluxscoreMax exceeds ${chart.maxDxScore}`
             : null
-    if (problem !== null) throw new Error(`fixture, user ${name}, musicId ${musicId}, level ${level}: ${problem}`)
+    if (problem !== null) throw new Error(`${where}, musicId ${musicId}, level ${level}: ${problem}`)
   }
 }
 
 /** Checks the merged profile, because the file may hold only one of the two counts while the other is stored already. */
-function checkPlays(name: string, { playCount, currentPlayCount }: Profile): void {
+function checkPlays(where: string, { playCount, currentPlayCount }: Profile): void {
   if (currentPlayCount > playCount)
-    throw new Error(`fixture, user ${name}: currentPlayCount ${currentPlayCount} exceeds playCount ${playCount}`)
+    throw new Error(`${where}: currentPlayCount ${currentPlayCount} exceeds playCount ${playCount}`)
 }
 
 function importUser(store: Store, catalogue: Catalogue, player: number, user: FixtureUser, now: number): void {

@@ -49,6 +49,8 @@ export interface Player {
 export interface Players {
   /** The userId of a gateway user. A new user gets an empty player. @throws DatabaseBusy */
   idOf(user: string): Promise<number>
+  /** Does the same as `idOf`, inside a write of the caller. */
+  enter(user: string): number
   find(player: number): Player
   /** Sets the rating. The highest rating never falls. */
   setRating(player: number, rating: Rating): void
@@ -75,18 +77,11 @@ export function createPlayers(db: Database): Players {
   const merge = db.prepare('UPDATE players SET profile = json_patch(profile, ?) WHERE player = ?')
 
   const known = (user: string) => select.get(user)?.player as number | undefined
+  const enter = (user: string) => known(user) ?? Number(insert.run(user).lastInsertRowid)
 
   return {
-    async idOf(user) {
-      const found = await db.read(() => known(user))
-      if (found !== undefined) return found
-      return db.write(() => {
-        const now = known(user)
-        if (now !== undefined) return now
-        insert.run(user)
-        return known(user) as number
-      })
-    },
+    idOf: async (user) => (await db.read(() => known(user))) ?? db.write(() => enter(user)),
+    enter,
     find(player) {
       const found = row.get(player) as unknown as Row
       return { profile: { ...NEW_PROFILE, ...JSON.parse(found.profile) }, ratings: ratingsOf(found) }

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
+import { readJsonFile } from '../../common/json-file.ts'
 import { catalogueFile, type SongInput, song } from '../catalogue-file.ts'
 import { fishSong, songOfFish } from './fish.ts'
 import { lxnsSong, lxnsVersions, newestVersion, songsOfLxns } from './lxns.ts'
@@ -36,7 +36,7 @@ interface List {
  * @throws Error with one line for each value that cannot be read, at its place in the file
  */
 export async function importCatalogue(file: string, options: ImportOptions): Promise<Imported> {
-  const list = listOf(await parseFile(file), file)
+  const list = listOf(await readJsonFile(file), file)
   const songs: SongInput[] = []
   const places = new Map<number, Place>()
   const problems: string[] = []
@@ -53,14 +53,6 @@ export async function importCatalogue(file: string, options: ImportOptions): Pro
   catalogueFile.parse(catalogue)
   const charts = songs.reduce((total, each) => total + each.charts.length, 0)
   return { text: `${JSON.stringify(catalogue, null, 2)}\n`, songs: songs.length, charts }
-}
-
-async function parseFile(file: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8'))
-  } catch (error) {
-    throw new Error(`${file}: cannot be read as JSON: ${(error as Error).message}`, { cause: error })
-  }
 }
 
 const songList = z.object({ songs: z.array(z.unknown()).min(1), versions: lxnsVersions })

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
+import { readJsonFile } from '../../common/json-file.ts'
 
 /** The settings of the external platforms, as operators write them; see config/score/external.json. */
 
@@ -71,7 +71,7 @@ export type External = z.output<typeof externalFile>
 /** @param source a JSON file, or the parsed content of one @throws Error that names the file, every bad key and the cure */
 export async function readExternal(source: string | ExternalConfig): Promise<External> {
   const name = typeof source === 'string' ? source : 'external'
-  const parsed = externalFile.safeParse(typeof source === 'string' ? await parseFile(source) : source)
+  const parsed = externalFile.safeParse(typeof source === 'string' ? await readJsonFile(source) : source)
   if (parsed.success) return parsed.data
   throw new Error(
     parsed.error.issues
@@ -79,14 +79,6 @@ export async function readExternal(source: string | ExternalConfig): Promise<Ext
       .map((problem) => `${name}: ${problem}`)
       .join('\n'),
   )
-}
-
-async function parseFile(file: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8'))
-  } catch (error) {
-    throw new Error(`${file}: cannot be read as JSON: ${(error as Error).message}`, { cause: error })
-  }
 }
 
 function problemsOf(issue: z.core.$ZodIssue): string[] {

@@ -1,6 +1,8 @@
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { HOUR, NOON, startScore } from './harness.ts'
+import { closedAtEnd } from '../../../test/setup/at-end.ts'
+import { fileOf, HOUR, NOON, startScore } from './harness.ts'
 
 const BUNDLED = fileURLToPath(new URL('../../../config/score/fixture.json', import.meta.url))
 
@@ -39,7 +41,21 @@ it.each([
   const score = await startScore()
   const fixture = { users: { alice: { freeTickets: [{ chargeId: 11001, stock: 1 }] }, bob: bad } }
   await expect(score.service.importFixture(fixture)).rejects.toThrow()
+  const database = closedAtEnd(new DatabaseSync(score.database, { readOnly: true }))
+  expect(database.prepare('SELECT user FROM players').all()).toEqual([])
   expect((await score.post('/v1/user/charge')).json.businessData.userFreeChargeList).toEqual([])
+})
+
+it.each([
+  ['{"users":', 'cannot be read as JSON: '],
+  [{ users: { bob: { profile: { nickname: 'x' } } } }, 'users.bob.profile: Unrecognized key: "nickname"'],
+  [{ users: { bob: { gates: [{ ...CLEARED, gateId: 11 }] } } }, 'users.bob.gates[0].gateId: '],
+  [{ users: { bob: { scores: [{ musicId: 1, level: 0, achievement: 1 }] } } }, 'user bob, musicId 1, level 0: no such'],
+  [{ users: { bob: { profile: { currentPlayCount: 1 } } } }, 'user bob: currentPlayCount 1 exceeds playCount 0'],
+])('importFixture names the file that it refuses and the place in the file: %j', async (content, problem) => {
+  const { service } = await startScore()
+  const file = fileOf(content)
+  await expect(service.importFixture(file)).rejects.toThrow(`${file}: ${problem}`)
 })
 
 it('importFixture computes the rating from imported scores unless the file gives one', async () => {
