@@ -1,6 +1,8 @@
+import { planRulesOf } from '../app/plan-rules.ts'
 import { asCsv, asJson, asText, type Printed } from '../replay/print.ts'
 import { readLogs } from '../replay/read-logs.ts'
 import { replay } from '../replay/replay.ts'
+import { pricedByQuery } from '../replay/tariffs.ts'
 import { loadOrReport } from './config.ts'
 import { CONFIG_OPTION, configFile, readArguments } from './config-option.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
@@ -27,8 +29,10 @@ export async function replayLogs(args: readonly string[]): Promise<number> {
   const top = topOf(values.top, kind === 'text' ? 20 : MOST_ROWS)
   const loaded = await loadOrReport(configFile(values.config))
   if (loaded === null) return 1
-  const logs = await readLogs(files, options)
-  const printed: Printed = { logs, report: await replay(loaded.config, logs.journal), top }
+  const { config } = loaded
+  const keepsQuery = pricedByQuery(config, await planRulesOf(config))
+  const logs = await readLogs(files, { ...options, keepsQuery })
+  const printed: Printed = { logs, report: await replay(config, logs.journal), top }
   console.log(PRINT[kind](printed))
   return 0
 }

@@ -67,10 +67,13 @@ export interface TunnelEntry {
   readonly everyMs: number
 }
 
+/** What a request asked for. */
+export type Asked = Pick<Entry, 'method' | 'target'>
+
 export type EntryTarget =
   /** The matching rule, in the words of the configuration of that time. */
   | { readonly kind: 'rule'; readonly text: string }
-  /** The path as the client sent it, without the query. */
+  /** The path as the client sent it. A journal has its query only if the price is in the query. */
   | { readonly kind: 'path'; readonly text: string }
 
 /** The meaning of a line for a reader of logs. */

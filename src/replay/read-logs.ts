@@ -1,4 +1,4 @@
-import type { Reading } from './entry.ts'
+import type { Asked, EntryTarget, Reading } from './entry.ts'
 import { type Format, readerOf } from './formats.ts'
 import { type Journal, JournalBuilder } from './journal.ts'
 import { readLines } from './lines.ts'
@@ -31,6 +31,8 @@ export interface LogOptions {
   readonly to: number
   /** The most requests. Default any number */
   readonly most?: number
+  /** Whether the query of a request matters. Its path has no query then. Default of none */
+  readonly keepsQuery?: (request: Asked) => boolean
 }
 
 const EXAMPLES = 10
@@ -38,14 +40,14 @@ const EXAMPLES = 10
 /** Reads logs of any number of gateways, in any order. @throws Error that names a file which cannot be read */
 export async function readLogs(
   files: readonly string[],
-  { format, from, to, most = Number.POSITIVE_INFINITY }: LogOptions,
+  { format, from, to, most = Number.POSITIVE_INFINITY, keepsQuery = () => false }: LogOptions,
 ): Promise<Logs> {
   const builder = new JournalBuilder()
   const others = new Map<OtherReason, number>()
   const examples: UnreadableLine[] = []
   let [lines, unreadable, requests] = [0, 0, 0]
 
-  const kept = createKeeper()
+  const kept = createKeeper(keepsQuery)
   const add = (reading: Reading, file: string, line: number): void => {
     lines++
     if (reading.kind === 'request') {
@@ -66,7 +68,7 @@ export async function readLogs(
 }
 
 /** Makes each text of a reading one string, which is a copy: a piece of a line would keep the whole line in memory. */
-function createKeeper(): (reading: Reading) => Reading {
+function createKeeper(keepsQuery: (request: Asked) => boolean): (reading: Reading) => Reading {
   const texts = new Map<string, string>()
   function one<T extends string | null>(text: T): T {
     if (text === null) return text
@@ -76,16 +78,21 @@ function createKeeper(): (reading: Reading) => Reading {
     texts.set(copy, copy)
     return copy as T
   }
+  function targetOf({ method, target: { kind, text } }: Asked): EntryTarget {
+    const mark = kind === 'path' ? text.indexOf('?') : -1
+    const target = { kind, text: one(mark < 0 ? text : text.slice(0, mark)) }
+    return mark >= 0 && keepsQuery({ method, target }) ? { kind, text: one(text) } : target
+  }
   return (reading) => {
     if (reading.kind !== 'request') return reading
     const { entry } = reading
-    const { method, target, user, address, plan, organisation } = entry
+    const { method, user, address, plan, organisation } = entry
     return {
       kind: 'request',
       entry: {
         ...entry,
         method: one(method),
-        target: { ...target, text: one(target.text) },
+        target: targetOf(entry),
         user: one(user),
         address: one(address),
         plan: one(plan),

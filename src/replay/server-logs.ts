@@ -41,16 +41,15 @@ type Known = Pick<Entry, 'at' | 'endedAt' | 'address' | 'user'> & { readonly sta
 const BEFORE_THE_QUOTA: Reading = { kind: 'other', why: 'refused before the quota' }
 
 function requestOf(request: string, { status, ...known }: Known): Reading {
-  const [, method, target] = REQUEST.exec(request) ?? []
+  const [, method, path] = REQUEST.exec(request) ?? []
   // A logged line of invalid bytes got 400, 408 or no status.
-  if (method === undefined || target === undefined) return BEFORE_THE_QUOTA
-  const path = target.split('?', 1)[0] ?? ''
+  if (method === undefined || path === undefined) return BEFORE_THE_QUOTA
   return pathRequest({ ...known, method, path, status: Number(status) })
 }
 
 /** A request as an access log of a server describes it. */
 export interface PathRequest extends Pick<Entry, 'at' | 'endedAt' | 'address' | 'user' | 'method'> {
-  /** The path without the query. */
+  /** The path, and the query if there is one. */
   readonly path: string
   /** The status of the response. */
   readonly status: number

@@ -1,5 +1,5 @@
 import { createAddressCallers } from '../auth/address-callers.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, metersIn } from '../config/config.ts'
 import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.ts'
 import type { MeterRule, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { dearest, isByLength, mayCost, type Price, partsOf } from '../inputs/price.ts'
@@ -7,7 +7,7 @@ import { firstAndOthers } from '../lib/first-and-others.ts'
 import type { Payer } from '../quota/policy.ts'
 import { mostBy } from '../routing/final-cost.ts'
 import { priceOf } from '../routing/price.ts'
-import type { Entry } from './entry.ts'
+import type { Asked, Entry } from './entry.ts'
 
 /** The cost of a request of the log in one category. */
 export interface TariffMeter {
@@ -54,6 +54,19 @@ export type Tariffs = (entry: Entry) => Tariff | Uncharged
 
 /** The most paths whose route is remembered. */
 const MOST_REMEMBERED = 20_000
+
+/** Tells the requests of a log that must keep their query, because a price of their route is in it. */
+export function pricedByQuery(config: Config, rules: PlanRules): (request: Asked) => boolean {
+  const { routes, unmatched } = config
+  const meters = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? metersIn(rule) : []))
+  // Without such a price no route is looked up while a log is read.
+  if (!meters.some(({ cost }) => isByQuery(cost))) return () => false
+  const routeOf = createRoutes(rules)
+  return (request) => {
+    const tariff = routeOf(request)?.tariff ?? null
+    return tariff !== null && firstAndOthers<MeterRule>(tariff).some(({ price }) => isByQuery(price))
+  }
+}
 
 /** The costs of requests under a configuration. @param rules of the same configuration */
 export function createTariffs(config: Config, rules: PlanRules): Tariffs {
@@ -117,12 +130,12 @@ function uncharged(why: UnchargedReason): Uncharged {
 }
 
 /** The routes of requests. If the log names a rule, it is the route of a made-up path that this rule matches. */
-function createRoutes(rules: PlanRules): (entry: Entry) => Route | null {
+function createRoutes(rules: PlanRules): (request: Asked) => Route | null {
   /** Routes by kind, method and text. The texts of a log are shared strings, and a joined key would be a new string for each request. */
   const remembered = { rule: new Map<string, Paths>(), path: new Map<string, Paths>() }
   let size = 0
 
-  function found({ method, target }: Entry): Route | null {
+  function found({ method, target }: Asked): Route | null {
     const written = target.kind === 'rule' ? pathOf(target.text) : target.text
     return written === null ? rules.unmatched : routeIn(plan(rules, lineOf(method, written)))
   }
@@ -133,15 +146,15 @@ function createRoutes(rules: PlanRules): (entry: Entry) => Route | null {
     size = 0
   }
 
-  return (entry) => {
-    const { method, target } = entry
+  return (request) => {
+    const { method, target } = request
     const known = remembered[target.kind].get(method)?.get(target.text)
     if (known !== undefined) return known
     if (size++ >= MOST_REMEMBERED) forget()
     const byMethod = remembered[target.kind]
     const paths = byMethod.get(method) ?? new Map<string, Route | null>()
     byMethod.set(method, paths)
-    const route = found(entry)
+    const route = found(request)
     paths.set(target.text, route)
     return route
   }
@@ -170,10 +183,16 @@ function costOf(price: Price, { cost }: Logged, target: Entry['target']): number
   return costByQuery(price, target) ?? (cost !== null && mayCost(price, cost) ? cost : dearest(price))
 }
 
+/** Whether the query alone says the cost. */
+function isByQuery(price: Price): boolean {
+  const parts = partsOf(price)
+  return parts.length > 0 && parts.every(({ source }) => source.kind === 'query')
+}
+
 /** `null` where the query alone does not say the cost. */
 function costByQuery(price: Price, { kind, text }: Entry['target']): number | null {
   const mark = kind === 'path' ? text.indexOf('?') : -1
-  if (mark < 0 || partsOf(price).some(({ source }) => source.kind !== 'query')) return null
+  if (mark < 0 || !isByQuery(price)) return null
   const priced = priceOf(price, { body: null, query: text.slice(mark), rawHeaders: [], length: 0 })
   return 'cost' in priced ? priced.cost : null
 }

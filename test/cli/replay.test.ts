@@ -44,6 +44,27 @@ describe('tollgate replay', () => {
     expect(text).toContain('alice  2 of 6  2 new  first 2026-11-26T10:00:04.000Z by personal write 1h (60)')
   })
 
+  test('tollgate replay reads a price by the query from the log of another program', async () => {
+    const priced = join(folder, 'priced.yaml')
+    writeFileSync(
+      priced,
+      `upstream: { url: "http://127.0.0.1:9" }
+store: "sqlite::memory:"
+auth: { gateway_tokens: true }
+quota: { baselines: { personal: { read: { 1h: 11 } } } }
+routes:
+  - { match: GET /export, category: read, cost: { query: limit, times: 0.1, max: 500, missing: 100 } }
+  - { match: GET /items, category: read, cost: 1 }
+`,
+    )
+    const asked = ['/export?limit=42', '/items?limit=42', '/export?limit=50', '/export?limit=1']
+    const content = asked.map((target, i) => lineOf(i, 'alice').replace('POST /v1/music/upsert', `GET ${target}`))
+    const { total } = JSON.parse(
+      await replayed('-c', priced, '--log', logOf('priced.log', content.join('\n')), '--json'),
+    )
+    expect(total).toMatchObject({ requests: 4, refused: 1, first: { at: '2026-11-26T10:00:03.000Z' } })
+  })
+
   test('tollgate replay reads several files in any order, packed ones too', async () => {
     const late = logOf('late.log.gz', gzipSync(lines.slice(3).join('\n')))
     const early = logOf('early.log', lines.slice(0, 3).join('\n'))

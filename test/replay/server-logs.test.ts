@@ -8,7 +8,7 @@ const request = (more: object) => ({
     at: AT,
     endedAt: AT,
     method: 'GET',
-    target: { kind: 'path', text: '/a/b' },
+    target: { kind: 'path', text: '/a/b?c=1' },
     user: null,
     address: '192.0.2.7',
     plan: null,
