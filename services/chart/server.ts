@@ -22,7 +22,7 @@ const BODY_LIMIT = 16 * 1024
 const OPENAPI = '/openapi.json'
 
 export function createServer({ desk, adminSecret, allowedOrigins, onError }: ServerOptions): Http {
-  const http = createHttp({ bodyLimit: BODY_LIMIT, malformed: (what) => ({ message: what }) })
+  const http = createHttp({ bodyLimit: BODY_LIMIT, unreadable: (what) => ({ message: what }) })
   const { app } = http
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('x-content-type-options', 'nosniff')

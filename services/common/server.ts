@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { patientClose } from '../../src/lib/closing.ts'
@@ -9,8 +10,8 @@ export interface HttpOptions {
   readonly bodyLimit: number
   /** Names of fields of a body whose numbers come out as their source text; see parseBody. Default: none. */
   readonly exact?: ReadonlySet<string>
-  /** The body of the 400 for bytes that are no HTTP, or have no valid URL. */
-  readonly malformed: (what: string) => object
+  /** The body for a request that cannot be read: it is no HTTP, has no valid URL, comes too slowly or has too large a head. */
+  readonly unreadable: (what: string) => object
 }
 
 /** The base of every bundled service. The service adds routes, hooks and errors. */
@@ -28,8 +29,7 @@ const REQUEST_TIMEOUT_MS = 60_000
 const MAX_PARAM_LENGTH = 65_536
 
 /** A server for JSON only. Bodies that are too large or no JSON reach the error handler as BodyTooLarge and BadBody. */
-export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOptions): Http {
-  const badRequest = rawBadRequest(malformed('not a valid HTTP request'))
+export function createHttp({ bodyLimit, exact = new Set(), unreadable }: HttpOptions): Http {
   const app = fastify({
     // A request on a connection that is kept alive still gets its response while closing: the database is closed
     // afterwards.
@@ -37,8 +37,11 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Otherwise a parameter of 101 characters would be refused before the credential is checked.
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(malformed('malformed URL')),
-    clientErrorHandler: (_error, socket) => refuseConnection(socket, badRequest),
+    frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(unreadable('malformed URL')),
+    clientErrorHandler: ({ code }, socket) => {
+      const [status, what] = UNREADABLE[code] ?? [400, 'not a valid HTTP request']
+      refuseConnection(socket, status, unreadable(what))
+    },
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (_request: FastifyRequest, stream: FastifyRequest['raw']) =>
@@ -60,16 +63,19 @@ function hasBody({ headers }: FastifyRequest['raw']): boolean {
   return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 }
 
-/** Bytes that cannot be parsed as HTTP never reach a handler, so this response is written by hand. */
-function rawBadRequest(malformed: object): string {
-  const body = JSON.stringify(malformed)
-  const head = ['HTTP/1.1 400 Bad Request', 'Content-Type: application/json', 'Connection: close']
-  return [...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
+/** By the code of Node's error. */
+const UNREADABLE: Readonly<Record<string, readonly [status: number, what: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, `the request did not arrive within ${REQUEST_TIMEOUT_MS / 1000} s`],
+  HPE_HEADER_OVERFLOW: [431, 'the head of the request is too large'],
 }
 
-function refuseConnection(socket: Socket, response: string): void {
-  if (socket.writable) socket.end(response, () => socket.destroy())
-  else socket.destroy()
+/** A request that Node cannot read never reaches a handler, so this response is written by hand. */
+function refuseConnection(socket: Socket, status: number, content: object): void {
+  if (!socket.writable) return void socket.destroy()
+  const body = JSON.stringify(content)
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'Content-Type: application/json', 'Connection: close']
+  const response = [...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
+  socket.end(response, () => socket.destroy())
 }
 
 /** The path of a request, without its query. */

@@ -33,7 +33,7 @@ export function createServer({ backend, backendSecret, onRequest, onError }: Ser
   const http = createHttp({
     bodyLimit: BODY_LIMIT,
     exact: EXACT,
-    malformed: (what) => bodyOf(refuse('invalid_request', what)),
+    unreadable: (what) => bodyOf(refuse('invalid_request', what)),
   })
   const { app } = http
   admit(app, secretCheck(backendSecret))

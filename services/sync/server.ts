@@ -21,7 +21,7 @@ export interface ServerOptions {
 const BODY_LIMIT = 8 * 1024 * 1024
 
 export function createServer({ backend, botTokens, allowedOrigins, onError }: ServerOptions): Http {
-  const http = createHttp({ bodyLimit: BODY_LIMIT, malformed: (what) => refuse(400, what).body })
+  const http = createHttp({ bodyLimit: BODY_LIMIT, unreadable: (what) => refuse(400, what).body })
   const { app } = http
   // CORS comes before the check of the credential, because the preflight request of a browser carries none.
   allowCors(app, { origins: allowedOrigins, headers: ['Bot-Token', 'Content-Type'], open: [DOCUMENT_PATH] })

@@ -8,7 +8,7 @@ import { responseRefusals } from '../../common/refusals.ts'
 import { createHttp } from '../../common/server.ts'
 
 async function start(): Promise<number> {
-  const http = createHttp({ bodyLimit: 10, malformed: (what) => ({ what }) })
+  const http = createHttp({ bodyLimit: 10, unreadable: (what) => ({ what }) })
   atEnd(() => http.close())
   http.app.get('/songs/:id', async () => 'a song')
   http.app.post('/songs', async () => 'made')
