@@ -54,14 +54,19 @@ export function removeRuns(owed: Runs, runs: Runs): void {
 function addRun(owed: Run[], run: Run): void {
   const known = owed.find(({ seconds }) => seconds === run.seconds)
   if (known === undefined) owed.push({ ...run })
-  else if (Math.max(known.startedAt, run.startedAt) < lastsUntil(run, Math.min(known.startedAt, run.startedAt))) {
+  else if (doOverlap(known, run)) {
     known.startedAt = Math.max(known.startedAt, run.startedAt)
     known.used += run.used
   } else if (known.startedAt < run.startedAt) Object.assign(known, run)
 }
 
+/** What is owed in the run, or in a later one that took it in when the window was emptied. */
 function sameRun(owed: readonly Run[], run: Run): Run | undefined {
-  return owed.find(({ seconds, startedAt }) => seconds === run.seconds && startedAt === run.startedAt)
+  return owed.find((known) => known.seconds === run.seconds && doOverlap(known, run))
+}
+
+function doOverlap({ startedAt }: Run, run: Run): boolean {
+  return Math.max(startedAt, run.startedAt) < lastsUntil(run, Math.min(startedAt, run.startedAt))
 }
 
 function running(runs: readonly Run[], at: number): Run[] {

@@ -76,6 +76,18 @@ it('what is owed gets less by a charge that is given back, in the runs that stil
   expect([owed.personal.map(({ used }) => used), owed.global.map(({ used }) => used)]).toEqual([[4, 4], [4]])
 })
 
+it('what is owed gets less by a charge that is given back from a run which began before the window was emptied', () => {
+  const early = { charge: charge(3), decision: decision([AT, AT], [AT]) }
+  const owed = owedFor([early.charge, early.decision], [charge(4), decision([AT + 1000, AT + 1000], [AT + 60_000])])
+  const byStore = decision([AT + 2000, AT + 2000], null)
+  const [part] = partsOf(owed, charge(1), AT + 2000) as [Charge]
+  expect(refundOf(owed, part, byStore, early)).toMatchObject([
+    { charge: { cost: 3, limits: { personal: [limitName(60), limitName(3600)], global: null } } },
+  ])
+  removeRuns(owed, runsOf(early.charge, early.decision))
+  expect([owed.personal.map(({ used }) => used), owed.global.map(({ used }) => used)]).toEqual([[4, 4], [4]])
+})
+
 describe('what is owed in a calendar window', () => {
   const day = { name: 'day', seconds: 115_201, calendar: { unit: 'day', zone: 'UTC' } } as const
   const limits: Limits = { personal: [{ window: day, limit: 9 }], organisation: null, global: null }
