@@ -1,5 +1,6 @@
 import { type Counter, usageOf } from '../quota/counter.ts'
 import { forecastOf, paceOf, type Run } from '../quota/forecast.ts'
+import { overOf } from '../quota/refusal.ts'
 import { beginOf, endOf, type Limit, NOT_RUNNING, promised } from '../quota/window.ts'
 import type { LimitsOf } from '../usage/beyond.ts'
 import { iso } from './http.ts'
@@ -87,6 +88,7 @@ export function fullnessShown({ worst, tokens, forecast }: Fullness) {
       window: worst.limit.window.name,
       used: worst.run.used,
       limit: promised(worst.limit),
+      ...overOf(worst.limit),
       resetAt: worst.run.endsAt === null ? null : iso(worst.run.endsAt),
     },
     forecast: forecast && {

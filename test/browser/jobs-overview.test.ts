@@ -180,6 +180,34 @@ test('a shared window that fills says when it will be full, and a full one that 
   await close()
 })
 
+test('the bar of a window is red only where the window refuses, also above a soft limit and for everybody', async () => {
+  // 12 tokens are used by everybody and 8 by alice, and a request costs 4.
+  const set = (global: unknown, personal: unknown) =>
+    stage.api('PATCH', '/api/quota', {
+      baselines: { global: { read: { '1h': global } }, personal: { read: { '1h': personal } } },
+    })
+  const { page, errors, close } = await stage.open('#/overview')
+  const bar = (tone: string) => page.locator(`.window-bar .bar.${tone}`)
+  const barOfAlice = (tone: string) => page.locator('tr', { hasText: 'alice' }).locator(`.bar.${tone}`)
+  try {
+    await set({ limit: 10, over: 100 }, { limit: 6, over: 100 })
+    await bar('warn').waitFor()
+    await page.evaluate(`location.hash = '#/users'`)
+    await barOfAlice('warn').waitFor()
+    await page.evaluate(`location.hash = '#/overview'`)
+    await set(15, 10)
+    await bar('bad').waitFor()
+    await page.evaluate(`location.hash = '#/users'`)
+    await barOfAlice('bad').waitFor()
+    await page.evaluate(`location.hash = '#/users/alice'`)
+    await page.getByRole('row', { name: 'Personal read 1h' }).locator('.bar.bad').waitFor()
+  } finally {
+    await set(900, null)
+  }
+  expect(errors).toEqual([])
+  await close()
+})
+
 test('the last change is a sentence with the way to its entry of the audit', async () => {
   const { page, errors, close } = await stage.open('#/overview')
   const health = page.locator('dl').first()

@@ -91,7 +91,10 @@ export const recentRange = z
 /** How full the windows of one user or organisation are, and when they will be full. */
 export const fullness = {
   worst: z
-    .strictObject({ category: z.string(), window: z.string(), used: count, limit: count, resetAt: time.nullable() })
+    .strictObject({
+      ...{ category: z.string(), window: z.string(), used: count, limit: count, over },
+      resetAt: time.nullable(),
+    })
     .nullable(),
   forecast: z.strictObject({ category: z.string(), window: z.string(), fullAt: time }).nullable(),
   tokens: count,

@@ -130,18 +130,18 @@ interface BarProps {
   readonly label: string
   /** Whether shadow mode is on, so that nothing is refused even if the window is full. */
   readonly shadow: boolean
-  /** Whether no request fits any more, even if some tokens are left. Default false; a window without tokens left always counts as full. */
-  readonly isFull?: boolean
+  /** Whether no request fits any more: some tokens may be left, or a soft limit may be passed while requests still fit. */
+  readonly isFull: boolean
 }
 
 /** How full a window is, with words beside it. */
-export function Bar({ used, limit, label, shadow, isFull = false }: BarProps) {
+export function Bar({ used, limit, label, shadow, isFull }: BarProps) {
   const part = limit > 0 ? used / limit : 1
   const words = { used: number(used), limit: number(limit), share: share(part) }
   return (
     // biome-ignore lint/a11y/useSemanticElements: a <meter> cannot be drawn alike in all browsers
     <div
-      className={`bar ${fullness(isFull ? Math.max(1, part) : part, shadow)}`}
+      className={`bar ${fullness(part, isFull, shadow)}`}
       role="meter"
       aria-label={label}
       aria-valuemin={0}
@@ -154,9 +154,10 @@ export function Bar({ used, limit, label, shadow, isFull = false }: BarProps) {
   )
 }
 
-/** The colour of a window: `bad` only if it is full and refuses. @param part used, 0 to 1 or more @param shadow whether nothing is refused */
-export function fullness(part: number, shadow: boolean): 'good' | 'warn' | 'bad' {
-  return part < 0.8 ? 'good' : part < 1 || shadow ? 'warn' : 'bad'
+/** The colour of a window: `bad` only if it is full and refuses. @param part used, 0 to 1 or more */
+function fullness(part: number, isFull: boolean, shadow: boolean): 'good' | 'warn' | 'bad' {
+  if (isFull && !shadow) return 'bad'
+  return isFull || part >= 0.8 ? 'warn' : 'good'
 }
 
 /** Names and values, side by side. */

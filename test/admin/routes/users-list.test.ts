@@ -172,6 +172,13 @@ describe('the list of users', () => {
     })
   })
 
+  test('the list of users has the tokens beyond a soft limit of the window nearest to its limit', async () => {
+    await put('alice', { read: { '1h': { limit: 50, over: 20 } }, reason: 'a big event' })
+    await running.spend('alice', 'read', 60)
+    const { json } = await get('/api/users?order=use')
+    expect(json.users).toMatchObject([{ user: 'alice', blocked: false, worst: { used: 60, limit: 50, over: 20 } }])
+  })
+
   test('the list of users by use places whoever may use nothing of one window by what he has used of another', async () => {
     await running.spend('alice', 'read', 5)
     await put('alice', { read: { '1h': 0 }, reason: 'too much' })

@@ -68,9 +68,13 @@ export function Windows({ now }: { readonly now: NowResponse }) {
     {
       id: 'bar',
       head: t('now.full'),
-      cell: ({ category, window, used, limit }) => (
+      cell: ({ category, window, used, limit, forecast }) => (
         <span className="window-bar">
-          <Bar {...{ used, limit, shadow }} label={t('now.gauge', { category, window })} />
+          <Bar
+            {...{ used, limit, shadow }}
+            label={t('now.gauge', { category, window })}
+            isFull={forecast.kind === 'full'}
+          />
           <span>{share(limit > 0 ? Math.floor((used / limit) * 1000) / 1000 : 1)}</span>
         </span>
       ),

@@ -108,17 +108,12 @@ function Window({ of: row, shadow }: OfRow) {
 }
 
 function Used({ of: row, shadow }: OfRow) {
-  const { usage, limit, over, lacksRoom } = row
+  const { usage, limit, lacksRoom, refuses } = row
   if (usage === null) return t('users.unknown')
   return (
     <div className="used">
       {number(usage.used)}
-      <Bar
-        {...{ used: usage.used, limit }}
-        label={limitName(row)}
-        shadow={shadow || (over !== undefined && lacksRoom !== true)}
-        isFull={lacksRoom === true}
-      />
+      <Bar {...{ used: usage.used, limit, shadow }} label={limitName(row)} isFull={(lacksRoom ?? refuses) === true} />
     </div>
   )
 }
