@@ -2,9 +2,9 @@ import type { Chart } from '../library.ts'
 import { endOf, type PlacedNote } from '../simai/notes.ts'
 import { drawHold, drawTap, drawTies } from './button-notes.ts'
 import { STYLE } from './ink.ts'
-import { leadOf, TRACK_LEAD_S } from './moment.ts'
+import { buttonLeadOf, TRACK_LEAD_S } from './moment.ts'
 import { drawScreen } from './screen.ts'
-import { drawTouch, FIREWORK_S } from './sensor-notes.ts'
+import { drawTouch, FIREWORK_S, TOUCH_LEAD_S } from './sensor-notes.ts'
 import { document, element, text } from './svg.ts'
 import { drawTracks } from './tracks.ts'
 
@@ -30,9 +30,15 @@ export function drawFrame(chart: Chart, now: number, width: number): string {
   return document(width, BOX, label, STYLE, content.join(''))
 }
 
-function isVisible({ note, scroll }: PlacedNote, now: number): boolean {
-  const lead = Math.max(leadOf(scroll), note.type === 'slide' ? TRACK_LEAD_S : 0)
-  return note.time - now < lead && now < endOf(note) + FIREWORK_S
+function isVisible(placed: PlacedNote, now: number): boolean {
+  const { note } = placed
+  return note.time - now < leadOf(placed) && now < endOf(note) + FIREWORK_S
+}
+
+/** How many seconds before its time a note becomes visible. */
+function leadOf({ note, scroll }: PlacedNote): number {
+  if (note.type === 'touch' || note.type === 'touchHold') return TOUCH_LEAD_S
+  return Math.max(buttonLeadOf(scroll), note.type === 'slide' ? TRACK_LEAD_S : 0)
 }
 
 function drawNote(placed: PlacedNote, now: number): string {

@@ -9,8 +9,8 @@ const GROWTH_S = 0.25
 /** The radius at which notes appear. */
 export const ORIGIN = RING / 4
 
-/** How many seconds before its time a note becomes visible. */
-export function leadOf(scroll: number): number {
+/** How many seconds before its time a note of a button becomes visible. */
+export function buttonLeadOf(scroll: number): number {
   return (TRAVEL_S + GROWTH_S) / scroll
 }
 

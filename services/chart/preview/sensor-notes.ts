@@ -7,7 +7,8 @@ import { element, short } from './svg.ts'
 
 /** How long a firework burns, in seconds. */
 export const FIREWORK_S = 0.5
-const TOUCH_LEAD_S = 0.75
+/** How many seconds before its time a note becomes visible. The scroll speed does not change it. */
+export const TOUCH_LEAD_S = 0.75
 /** The colours of the four petals of a touch hold. */
 const PETALS = ['#ff4d5e', '#ffc928', '#4fd06b', '#3aa6ff']
 

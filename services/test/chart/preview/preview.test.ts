@@ -116,6 +116,16 @@ it('a frame lets notes of another scroll speed come sooner or later', async () =
   expect(await seen('<HS*4>', 2.7)).toBe(false)
 })
 
+it('a frame lets a touch fade in 0.75 s before its time, whatever the scroll speed', async () => {
+  const petals = async (speed: string, t: number) => (await frameOf(`,,,${speed}C`, t)).of('touch').length
+  for (const speed of ['', '<HS*2>', '<HS*0.1>']) {
+    expect([await petals(speed, 2.2), await petals(speed, 2.3)]).toEqual([0, 4])
+  }
+  // So touches that cannot be seen yet take no place of a note that can be seen.
+  const touches = Array(200).fill('C').join('/')
+  expect((await frameOf(`,,,<HS*0.1>${touches},1`, 0)).of('tap')).not.toEqual([])
+})
+
 it('a frame has a colour for each kind of note', async () => {
   const colours = async (notes: string) => {
     const { of } = await frameOf(`,,,${notes}`, 2.9)
