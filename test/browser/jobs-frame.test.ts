@@ -53,6 +53,18 @@ test('a page and a route are found by a part of their names, with the pointer', 
   expect(await page.getByRole('searchbox').inputValue()).toBe('GET /items/*')
 })
 
+test('what can be done with a user and with an organisation of one name says with which, and Enter does the chosen one', async () => {
+  const body = { read: { '1h': 50 }, reason: 'a busy week' }
+  for (const kind of ['users', 'organisations']) await stage.api('PUT', `/api/${kind}/acme/override`, body)
+  await actions.press(page.locator('body'), 'Control+k')
+  await actions.fill(field(), 'block acme')
+  await expect.poll(options, SOON).toEqual(['Block acme…\nuser', 'Block acme…\norganisation'])
+  await actions.press(field(), 'ArrowDown')
+  await actions.press(field(), 'Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Block' }).waitFor()
+  expect(await page.evaluate('location.hash')).toMatch(/^#\/organisations\/acme/)
+})
+
 test('Escape leaves the page as it was, and a question that waits for its answer is not covered', async () => {
   await page.locator('body').press('Control+k')
   await field().waitFor()

@@ -70,6 +70,16 @@ test('a verb before a name is done with whoever the name begins, and a user whom
   expect(namesOf('refus')).toContain('page Refusals')
 })
 
+test('a user and an organisation with one name are told apart, also behind a verb', () => {
+  const twice = { ...SOURCES, users: ['acme'], organisations: ['acme'] }
+  for (const typed of ['acme', 'block acme', 'refusals acme'])
+    expect(namesOf(typed, twice)).toEqual(['user acme', 'organisation acme'])
+  expect(goals('refusals acme', twice).map(({ href }) => href)).toEqual([
+    '#/refusals?user=acme',
+    '#/refusals?organisation=acme',
+  ])
+})
+
 test('a language and a colour scheme are found by their names', () => {
   expect(goals('dark')).toContainEqual({ kind: 'look', name: 'Dark colours', href: '', look: 'dark' })
 })

@@ -3,12 +3,12 @@ import { hashOf, type Page } from './location.ts'
 /** The results of the search over all pages, and what it can do. */
 
 export interface Goal {
-  /** `userById`: an unknown user. A `verb` does something with the owner. A `look` is a language or colour scheme. */
-  readonly kind: 'page' | 'user' | 'userById' | 'organisation' | 'route' | 'verb' | 'look'
+  /** `userById`: an unknown user. A `look` is a language or colour scheme. */
+  readonly kind: 'page' | 'user' | 'userById' | 'organisation' | 'route' | 'look'
   readonly name: string
   /** Empty for a look. */
   readonly href: string
-  /** What to do with the name. */
+  /** What to do with the user or organisation. */
   readonly verb?: Verb
   readonly look?: Look
 }
@@ -86,14 +86,14 @@ export function goalsOf({ verb, name: text }: Typed, sources: JumpSources): read
 /** The action for each owner whose name contains the text, or else for an unknown user with exactly this id. */
 function deedsOf(verb: Verb, text: string, { areUsersRead, ...sources }: JumpSources): readonly Goal[] {
   const { users, organisations } = namedIn(text, sources)
-  const deed = (page: 'users' | 'organisations', name: string): Goal => {
-    const whose = page === 'users' ? { user: name } : { organisation: name }
-    const href = verb === 'refusals' ? hashOf('refusals', null, whose) : hashOf(page, name, { do: verb })
-    return { kind: 'verb', name, href, verb }
+  const deed = (kind: 'user' | 'organisation', name: string): Goal => {
+    const href =
+      verb === 'refusals' ? hashOf('refusals', null, { [kind]: name }) : hashOf(`${kind}s`, name, { do: verb })
+    return { kind, name, href, verb }
   }
   const isKnown = users.length + organisations.length > 0
   const ids = isKnown || !areUsersRead ? users : [text]
-  return [...ids.map((name) => deed('users', name)), ...organisations.map((name) => deed('organisations', name))]
+  return [...ids.map((name) => deed('user', name)), ...organisations.map((name) => deed('organisation', name))]
 }
 
 /** The owners whose names contain the text. The API may have been asked for a shorter text, and so may have returned wrong owners. */

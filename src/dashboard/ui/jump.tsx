@@ -116,14 +116,16 @@ function Option({ goal, id, isChosen, onGo }: OptionProps) {
     // biome-ignore lint/a11y/useFocusableInteractive: the field above keeps the focus and names the option that is chosen
     // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys
     <div role="option" id={id} aria-selected={isChosen} onClick={() => onGo(goal)}>
-      {goal.verb !== undefined ? (
-        <bdi>{t(`jump.do.${goal.verb}`, { name: visible(goal.name) })}</bdi>
-      ) : goal.kind === 'userById' ? (
+      {goal.kind === 'userById' ? (
         <bdi>{t('jump.userById', { id: visible(goal.name) })}</bdi>
       ) : (
         <>
-          <Name of={goal.name} />{' '}
-          <span className="muted">{t(`jump.${goal.kind as Exclude<Goal['kind'], 'verb' | 'userById'>}`)}</span>
+          {goal.verb === undefined ? (
+            <Name of={goal.name} />
+          ) : (
+            <bdi>{t(`jump.do.${goal.verb}`, { name: visible(goal.name) })}</bdi>
+          )}{' '}
+          <span className="muted">{t(`jump.${goal.kind}`)}</span>
         </>
       )}
     </div>
