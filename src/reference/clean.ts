@@ -1,32 +1,29 @@
 import { isObject } from '../lib/json.ts'
-import { type Json, maps, unescapeStep, without, withoutExtensions } from './json.ts'
+import { each, type Json, maps, unescapeStep, without, withoutExtensions } from './json.ts'
 
 /** Removes from an upstream's document what only the gateway needs: addresses, the upstream's security, unused parts. */
 
 /** Cleans a path item, of the document or of a callback. */
 export function cleanItem(item: Json): Json {
-  const rest = withoutExtensions(without(item, 'servers'))
-  return Object.fromEntries(
-    Object.entries(rest).map(([key, value]) => [key, isObject(value) ? cleanOperation(value) : value]),
-  )
+  return eachMap(without(item, 'servers'), cleanOperation)
 }
 
 function cleanOperation(operation: Json): Json {
-  const { callbacks, responses, ...rest } = withoutExtensions(without(operation, 'servers', 'security'))
+  const { callbacks, responses, ...rest } = without(operation, 'servers', 'security')
   return {
     ...rest,
-    ...(isObject(responses) && { responses: each(responses, cleanResponse) }),
-    ...(isObject(callbacks) && { callbacks: each(callbacks, cleanCallback) }),
+    ...(isObject(responses) && { responses: eachMap(withoutExtensions(responses), cleanResponse) }),
+    ...(isObject(callbacks) && { callbacks: eachMap(callbacks, cleanCallback) }),
   }
 }
 
 export function cleanResponse(response: Json): Json {
   const { links, ...rest } = response
-  return isObject(links) ? { ...rest, links: each(links, cleanLink) } : rest
+  return isObject(links) ? { ...rest, links: eachMap(links, cleanLink) } : rest
 }
 
 const cleanLink = (link: Json): Json => without(link, 'server')
-const cleanCallback = (callback: Json): Json => each(callback, cleanItem)
+const cleanCallback = (callback: Json): Json => eachMap(callback, cleanItem)
 
 const CLEANED: Readonly<Record<string, (component: Json) => Json>> = {
   responses: cleanResponse,
@@ -37,12 +34,14 @@ const CLEANED: Readonly<Record<string, (component: Json) => Json>> = {
 
 /** Cleans the components of a document. Security schemes are removed, because they are between the gateway and the upstream. */
 export function cleanComponents(components: unknown): Json {
-  const kinds = maps(components).filter(([kind]) => kind !== 'securitySchemes' && !kind.startsWith('x-'))
-  return Object.fromEntries(kinds.map(([kind, all]) => [kind, each(all, CLEANED[kind] ?? ((component) => component))]))
+  const kinds = maps(components).filter(([kind]) => kind !== 'securitySchemes')
+  return Object.fromEntries(
+    kinds.map(([kind, all]) => [kind, eachMap(all, CLEANED[kind] ?? ((component) => component))]),
+  )
 }
 
-function each(map: Json, clean: (value: Json) => Json): Json {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, isObject(value) ? clean(value) : value]))
+function eachMap(map: Json, clean: (value: Json) => Json): Json {
+  return each(map, (value) => (isObject(value) ? clean(value) : value))
 }
 
 /** Removes components without a reference, because only operations that are not let through have used them. */

@@ -6,7 +6,7 @@ import { publicPaths, STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
 import { cleanComponents, pruned } from './clean.ts'
 import { examplesOf } from './examples.ts'
 import { documentOperation, ownResponses, statusOperation, usageOperation } from './gateway-responses.ts'
-import { type Json, list, maps, resolve, withoutExtensions } from './json.ts'
+import { changed, type Json, list, maps, resolve, withoutExtensions } from './json.ts'
 import { createRouteMap, readTemplate, writePath } from './matching.ts'
 import { describe, undescribed } from './operation.ts'
 import { type Items, Paths, pathOf } from './paths.ts'
@@ -35,7 +35,7 @@ const USUAL = ['get', 'post', 'put', 'patch', 'delete']
  * and the quota. It leaves out addresses of the upstream, and the credentials that the upstream requires from the gateway.
  */
 export function gatewayDocument({ config, path, upstream: written }: DocumentOptions): Json {
-  const upstream = written === null ? {} : asVersion31(written)
+  const upstream = written === null ? {} : (changed(asVersion31(written), withoutExtensions) as Json)
   const paths = new Paths(path, config.published)
   const examples = examplesOf(config)
   const ways = waysIn(config.auth)
@@ -92,7 +92,7 @@ interface Parts {
 }
 
 function whole({ upstream, ways, own, paths }: Parts & { readonly paths: Items }, { quota, unmatched }: Options): Json {
-  const info = isObject(upstream.info) ? withoutExtensions(upstream.info) : {}
+  const info = isObject(upstream.info) ? upstream.info : {}
   const { externalDocs, jsonSchemaDialect, components } = upstream
   const about = unmatched.kind === 'refuse' ? `${ABOUT} ${OTHERS_REFUSED}` : ABOUT
   const words = [info.description, about].filter((text) => typeof text === 'string')
@@ -143,6 +143,5 @@ function methodsOf({ methods }: RouteConfig): string[] {
 
 function tagsOf(upstream: Json, paths: Items): unknown[] {
   const used = new Set(Object.values(paths).flatMap((item) => maps(item).flatMap(([, { tags }]) => list(tags))))
-  const known = list(upstream.tags).filter((tag) => isObject(tag) && used.has(tag.name))
-  return known.map((tag) => withoutExtensions(tag as Json))
+  return list(upstream.tags).filter((tag) => isObject(tag) && used.has(tag.name))
 }

@@ -21,6 +21,29 @@ export function withoutExtensions(map: Json): Json {
   return Object.fromEntries(Object.entries(map).filter(([key]) => !key.startsWith('x-')))
 }
 
+/** Members that hold maps by names which the author of the document chose. */
+const NAMED = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', '$defs', 'definitions', 'mapping'],
+  ...['schemas', 'responses', 'parameters', 'examples', 'requestBodies', 'headers', 'securitySchemes', 'links'],
+  ...['callbacks', 'pathItems', 'paths', 'webhooks', 'content', 'encoding', 'variables', 'scopes'],
+])
+/** Members that hold values. */
+const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const', 'value'])
+
+/** Changes each object of a document of OpenAPI, but no map by names and nothing within a value. */
+export function changed(value: unknown, change: (object: Json) => Json): unknown {
+  if (Array.isArray(value)) return value.map((item) => changed(item, change))
+  if (!isObject(value)) return value
+  return each(change(value), (member, key) => {
+    if (NAMED.has(key) && isObject(member)) return each(member, (named) => changed(named, change))
+    return VALUES.has(key) ? member : changed(member, change)
+  })
+}
+
+export function each(map: Json, make: (value: unknown, key: string) => unknown): Json {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, make(value, key)]))
+}
+
 /** The target of a reference within the document, or the value itself. Any other reference gives an empty map. */
 export function resolve(document: Json, value: unknown): Json {
   let found = value

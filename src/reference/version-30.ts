@@ -1,8 +1,4 @@
-import { isObject } from '../lib/json.ts'
-import type { Json } from './json.ts'
-
-/** Members that hold values and not schemas. */
-const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const', 'value'])
+import { changed, type Json } from './json.ts'
 
 /**
  * Turns a document of OpenAPI 3.0 into the form of 3.1, which takes its schemas from JSON Schema 2020-12: `nullable`
@@ -11,17 +7,8 @@ const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const', 'valu
  */
 export function asVersion31(document: Json): Json {
   return typeof document.openapi === 'string' && document.openapi.startsWith('3.0.')
-    ? (convert(document) as Json)
+    ? (changed(document, convertSchema) as Json)
     : document
-}
-
-function convert(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(convert)
-  if (!isObject(value)) return value
-  const members = Object.entries(value).map(
-    ([key, member]) => [key, VALUES.has(key) ? member : convert(member)] as const,
-  )
-  return convertSchema(Object.fromEntries(members))
 }
 
 function convertSchema(schema: Json): Json {

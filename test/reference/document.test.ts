@@ -253,6 +253,60 @@ describe('rules that describe nothing known', () => {
   })
 })
 
+test('a property or a schema that is called like a member with a value has the words of 3.1 too', () => {
+  const text = { type: 'string', nullable: true }
+  const names = ['value', 'default', 'example', 'enum', 'nullable']
+  const named = Object.fromEntries(names.map((name) => [name, text]))
+  const properties = { ...named, other: { $ref: '#/components/schemas/value' } }
+  const content = { 'application/json': { schema: { type: 'object', properties } } }
+  const paths = { '/a': { post: { responses: { default: { description: 'ok', content } } } } }
+  const upstream = { openapi: '3.0.3', paths, components: { schemas: { value: text } } }
+  const document = documentOf(`${QUOTA}\nroutes: [{ match: POST /a, category: read }]`, upstream)
+  const { other, ...converted } =
+    document.paths['/a'].post.responses.default.content['application/json'].schema.properties
+  expect(Object.values(converted)).toEqual(names.map(() => ({ type: ['string', 'null'] })))
+  expect(document.components.schemas.value).toEqual({ type: ['string', 'null'] })
+})
+
+test('extensions are shown at no depth, and names and values that begin like an extension stay', () => {
+  const hidden = { 'x-internal': 'http://score.internal' }
+  const value = { 'x-kept': 1 }
+  const schema = {
+    ...hidden,
+    type: 'object',
+    properties: { 'x-kept': { ...hidden, type: 'string' } },
+    items: { ...hidden, default: value, enum: [value], const: value, example: value, examples: [value] },
+    discriminator: { ...hidden, propertyName: 'a', mapping: { 'x-kept': '#/components/schemas/x-kept' } },
+  }
+  const response = {
+    ...hidden,
+    description: 'ok',
+    headers: { 'x-kept': { ...hidden, schema: { ...hidden, type: 'string' } } },
+    content: { 'x-kept/json': { ...hidden, schema, examples: { 'x-kept': { ...hidden, value } } } },
+  }
+  const operation = {
+    ...hidden,
+    parameters: [{ ...hidden, name: 'x-kept', in: 'header', schema: { ...hidden, type: 'string' } }],
+    requestBody: {
+      ...hidden,
+      content: { 'application/json': { ...hidden, schema: { $ref: '#/components/schemas/x-kept' } } },
+    },
+    responses: { ...hidden, 200: response, 404: { $ref: '#/components/responses/x-kept' } },
+    callbacks: { 'x-kept': { ...hidden, '{$url}': { ...hidden, post: { ...hidden, responses: {} } } } },
+    externalDocs: { ...hidden, url: 'https://docs.test' },
+  }
+  const components = { ...hidden, schemas: { 'x-kept': schema }, responses: { 'x-kept': response } }
+  const document = made({ routes: ['POST /a'], paths: { '/a': { post: operation } }, more: { components } })
+  const text = JSON.stringify(document)
+  expect(text).not.toContain('x-internal')
+  const kept = (of: unknown) => JSON.stringify(of).split('x-kept').length - 1
+  const { post } = document.paths['/a']
+  expect(kept([post.parameters, post.requestBody, post.responses[200], post.callbacks])).toBe(
+    kept([operation.parameters, operation.requestBody, response, operation.callbacks]),
+  )
+  expect(kept([document.components.schemas, document.components.responses])).toBe(kept(components))
+})
+
 describe('what is between the gateway and the upstream', () => {
   const canary = 'http://score.internal'
   const server = { url: `${canary}:9000/secret` }
