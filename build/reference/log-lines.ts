@@ -107,7 +107,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   files: '`pair` (certificate and key) or `client_authorities`',
   from: 'value before the change. Credentials in it are hidden',
   further: '`true` for all categories but the first, if a route charges [several](../costs.md#several-meters)',
-  hash: 'first 16 characters of `sha256sum FILE`, as in `tollgate_config_info`. If the configuration names other files, their content counts, too',
+  hash: 'first 16 characters of `sha256sum FILE`, as in `tollgate_config_info`. Key sets, authorities of the upstream and of the store, an OpenAPI document and bodies of errors count, too, if the configuration names such files. Secrets, certificates, and authorities and revocation lists of clients do not count',
   hook: 'the part of Node or of a library that the gateway looked for',
   httpStatus:
     "status of the upstream's response. It is 0 if forwarding failed, and `null` if the request was not forwarded, or if the client disconnected first",

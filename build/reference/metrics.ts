@@ -52,7 +52,7 @@ const LABELS: Readonly<Record<string, string>> = {
   fault: 'word in `edge.lenient` or `upstream.lenient` that allows the fault, such as `bare_lf`',
   file: 'path of the certificate',
   files: '`pair` or `client_authorities`',
-  hash: 'first 16 characters of `sha256sum FILE`. If the configuration names other files, their content counts, too. Environment variables do not count',
+  hash: 'first 16 characters of `sha256sum FILE`. Key sets, authorities of the upstream and of the store, an OpenAPI document and bodies of errors count, too, if the configuration names such files. Secrets, certificates, and authorities and revocation lists of clients do not count, nor do environment variables',
   issuer: 'issuer of JWTs, as written in `auth.jwt`',
   kind: '[kind of record](../stored-data.md#a-record-that-cannot-be-read)',
   listener: '`gateway` or `admin`',

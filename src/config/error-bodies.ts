@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
 import { type Names, parseTemplate } from '../lib/template.ts'
+import { hashText } from './hash.ts'
 import { type Finding, quote } from './problems.ts'
 import type { ErrorBodyConfig } from './schema/errors.ts'
 import { readText } from './text-file.ts'
@@ -37,17 +38,26 @@ const NAMES_OF_QUOTA: Names = new Map([...COMMON, ...OF_QUOTA])
 
 export type ErrorBodies = ReadonlyMap<ErrorCode, ErrorBodyConfig>
 
+interface ReadBodies {
+  readonly bodies: ErrorBodies
+  /** Of the text of each file that could be read. */
+  readonly hashes: readonly string[]
+  readonly findings: readonly Finding[]
+}
+
 /** Reads the files with the bodies. Never rejects: an error becomes a problem at the key of the file. */
-export async function readErrorBodies(errors: ErrorBodies): Promise<{ bodies: ErrorBodies; findings: Finding[] }> {
+export async function readErrorBodies(errors: ErrorBodies): Promise<ReadBodies> {
   const findings: Finding[] = []
+  const hashes: string[] = []
   const bodies = new Map<ErrorCode, ErrorBodyConfig>()
   for (const [code, body] of errors) {
     const reading = await readText(body.file, BODY)
     const names = code === 'quota_exceeded' ? NAMES_OF_QUOTA : NAMES
     const parsed = 'problem' in reading ? reading : parseTemplate(reading.value, body.contentType.kind, names)
+    if ('value' in reading) hashes.push(hashText(reading.value))
     if ('problem' in parsed) {
       findings.push({ path: ['errors', code, 'body'], message: `${quote(body.file)} ${parsed.problem}` })
     } else bodies.set(code, { ...body, template: parsed.value })
   }
-  return { bodies, findings }
+  return { bodies, hashes, findings }
 }

@@ -23,11 +23,10 @@ function namedFiles({ auth, upstream, store, reference, ...own }: Config): (read
   const keys = auth.jwt.flatMap((issuer, i) =>
     issuer.keys.kind === 'file' ? [[['auth', 'jwt', i, 'jwks'], issuer.keys.path] as const] : [],
   )
-  const ofSentinels = typeof store.sentinel?.tls === 'object' ? store.sentinel.tls : null
   const tls = [
     ...ofClient(['upstream', 'tls'], upstream.tls),
     ...ofClient(['store_options', 'tls'], store.tls),
-    ...ofClient(['store_options', 'sentinel', 'tls'], ofSentinels),
+    ...ofClient(['store_options', 'sentinel', 'tls'], tlsOfSentinels(store)),
   ]
   const { ca = null, crl = null } = auth.clientCertificate ?? {}
   const clients = Object.entries({ ca, crl }).flatMap(([key, file]) =>
@@ -45,6 +44,15 @@ function namedFiles({ auth, upstream, store, reference, ...own }: Config): (read
     ...listeners,
     ...(openapi === null ? [] : [[['reference', 'openapi'], openapi] as const]),
   ]
+}
+
+/** The files with the authorities of the upstream and of the store. They are read together with the configuration. */
+export function authoritiesIn({ upstream, store }: Config): string[] {
+  return [upstream.tls, store.tls, tlsOfSentinels(store)].flatMap((tls) => tls?.caFile ?? [])
+}
+
+function tlsOfSentinels({ sentinel }: Config['store']): ClientTls | null {
+  return typeof sentinel?.tls === 'object' ? sentinel.tls : null
 }
 
 function ofClient(path: Path, tls: ClientTls | null): (readonly [Path, string])[] {

@@ -5,7 +5,7 @@ import { withBuiltInLimits } from './built-in-limits.ts'
 import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
 import { readErrorBodies } from './error-bodies.ts'
-import { unusableFiles } from './files.ts'
+import { authoritiesIn, unusableFiles } from './files.ts'
 import { hashText } from './hash.ts'
 import { INVISIBLE, invisibleIn } from './invisible.ts'
 import { lineOf, locate } from './locate.ts'
@@ -30,8 +30,10 @@ export interface Loaded {
   readonly config: Config
   readonly warnings: readonly Problem[]
   /**
-   * The same for all replicas with the same file and the same shared files: key sets of issuers, the authorities of the upstream, an
-   * OpenAPI document, and bodies of errors. Certificates and keys of single replicas do not count.
+   * The same for all replicas with the same file and the same shared files: key sets of issuers, authorities of the
+   * upstream and of the store, an OpenAPI document, and bodies of errors. Secrets do not count, nor do certificates and keys
+   * of single replicas. Authorities and revocation lists of clients do not count either, because the gateway reads these
+   * again whenever they change, and the hash would not follow them.
    */
   readonly hash: string
   /** The hash of the text of the file. It equals `hash` if the file names none of the shared files. */
@@ -71,27 +73,26 @@ async function withFiles(loaded: Loaded): Promise<LoadResult> {
   if ('problem' in reading) {
     return { ok: false, problems: [problemAt(loaded, ['reference', 'openapi'], reading.problem)], warnings }
   }
-  const { bodies, findings } = await readErrorBodies(reading.value.errors)
+  const { bodies, hashes, findings } = await readErrorBodies(loaded.config.errors)
   if (findings.length > 0) {
     const problems = findings.map(({ path, message }) => problemAt(loaded, path, message))
     return { ok: false, problems: sortProblems(problems), warnings }
   }
-  const config = await withKeyHashes({ ...reading.value, errors: bodies })
+  const { reference, hash } = reading.value
+  const config = await withKeyHashes({ ...loaded.config, reference, errors: bodies })
   const keys = config.auth.jwt.map(({ keys }) => (keys.kind === 'file' ? keys.hash : undefined))
-  const others = [
-    config.upstream.tls?.caFile,
-    config.reference?.openapi,
-    ...[...bodies.values()].map(({ file }) => file),
-  ].map(hashOfFile)
-  const hashes = [...keys, ...(await Promise.all(others))].filter((hash) => hash !== undefined)
-  return { ...loaded, config, hash: hashes.length === 0 ? loaded.hash : hashText([loaded.hash, ...hashes].join()) }
+  const authorities = await Promise.all(authoritiesIn(config).map(hashOfFile))
+  const all = [...keys, ...authorities, hash, ...hashes].filter((hash) => hash !== undefined)
+  return { ...loaded, config, hash: all.length === 0 ? loaded.hash : hashText([loaded.hash, ...all].join()) }
 }
 
-async function withDocument(config: Config): Promise<Reading<Config>> {
-  const { reference } = config
-  if (reference === null || reference.openapi === null) return { value: config }
+/** @returns the page with its document, and the hash of the document if there is one */
+async function withDocument({ reference }: Config): Promise<Reading<Pick<Config, 'reference'> & { hash?: string }>> {
+  if (reference === null || reference.openapi === null) return { value: { reference } }
   const reading = await readOpenapi(reference.openapi)
-  return 'problem' in reading ? reading : { value: { ...config, reference: { ...reference, document: reading.value } } }
+  if ('problem' in reading) return reading
+  const { document, hash } = reading.value
+  return { value: { reference: { ...reference, document }, hash } }
 }
 
 async function withKeyHashes(config: Config): Promise<Config> {
@@ -102,14 +103,12 @@ async function withKeyHashes(config: Config): Promise<Config> {
   return { ...config, auth: { ...config.auth, jwt: await Promise.all(jwt) } }
 }
 
-/** `undefined` without a file, or if the file cannot be read. The part of the gateway that uses the file reports that. */
-async function hashOfFile(file: string | null | undefined): Promise<string | undefined> {
-  return file == null
-    ? undefined
-    : readRegular(file).then(
-        (bytes) => hashText(bytes.toString()),
-        () => undefined,
-      )
+/** `undefined` if the file cannot be read. The part of the gateway that uses the file reports that. */
+async function hashOfFile(file: string): Promise<string | undefined> {
+  return readRegular(file).then(
+    (bytes) => hashText(bytes.toString()),
+    () => undefined,
+  )
 }
 
 /** Parses the text of a configuration file, and reads secrets from `${file:PATH}`. Never throws: every error is a problem. */

@@ -1,4 +1,5 @@
 import { isObject } from '../lib/json.ts'
+import { hashText } from './hash.ts'
 import { parseData } from './plain-data.ts'
 import { quote } from './problems.ts'
 import { readText } from './text-file.ts'
@@ -9,12 +10,23 @@ export type OpenapiDocument = { readonly openapi: string } & { readonly [key: st
 
 const DOCUMENT = { what: 'an OpenAPI document', most: 8 << 20, tooLarge: 'is larger than 8 MiB: shorten it' }
 
+interface ReadDocument {
+  readonly document: OpenapiDocument
+  /** Of its text. */
+  readonly hash: string
+}
+
 /** Reads an OpenAPI 3 document in JSON or YAML 1.2. Never rejects: an error is a problem with its place in that file. */
-export async function readOpenapi(file: string): Promise<Reading<OpenapiDocument>> {
+export async function readOpenapi(file: string): Promise<Reading<ReadDocument>> {
   const reading = await readText(file, DOCUMENT)
-  const parsed = 'problem' in reading ? reading : parseData(reading.value, 'an OpenAPI 3 document')
+  const read = 'problem' in reading ? reading : documentIn(reading.value)
+  return 'problem' in read ? { problem: `${quote(file)} ${read.problem}` } : read
+}
+
+function documentIn(text: string): Reading<ReadDocument> {
+  const parsed = parseData(text, 'an OpenAPI 3 document')
   const checked = 'problem' in parsed ? parsed : checkDocument(parsed.value)
-  return 'problem' in checked ? { problem: `${quote(file)} ${checked.problem}` } : checked
+  return 'problem' in checked ? checked : { value: { document: checked.value, hash: hashText(text) } }
 }
 
 function checkDocument(value: unknown): Reading<OpenapiDocument> {

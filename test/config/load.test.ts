@@ -36,21 +36,31 @@ describe('loading a file', () => {
     expect(result).toMatchObject({ ok: true, hash: createHash('sha256').update(SHORTEST).digest('hex').slice(0, 16) })
   })
 
-  test('loading a file gives another hash if a key set, an authority or an OpenAPI document that it names holds something else', async () => {
+  test('loading a file gives another hash if a key set, an authority, an OpenAPI document or a body that it names holds something else', async () => {
     const file = put(
       'tollgate.yaml',
       `upstream: { url: https://127.0.0.1:9000, tls: { ca: ca.pem, cert: c.pem, key: k.pem } }
-auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:jwks.json }] }
+auth:
+  jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:jwks.json }]
+  client_certificate: { ca: clients.pem, crl: revoked.pem, user: dns }
 reference: { path: /reference, openapi: api.json }
+errors: { no_route: { body: body.json, content_type: application/json } }
+store: rediss+sentinel://127.0.0.1:1/main
+store_options: { tls: { ca: store.pem }, sentinel: { tls: { ca: sentinel.pem } } }
+tls: { cert: c.pem, key: k.pem }
 `,
     )
+    const OWN = ['c.pem', 'k.pem', 'clients.pem', 'revoked.pem']
     const info = '"info": { "title": "t", "version": "1" }, "paths": {}'
     const documents = [
       ['jwks.json', '{ "keys": [] }', '{ "keys": [{}] }'],
       ['ca.pem', 'one', 'another'],
+      ['store.pem', 'one', 'another'],
+      ['sentinel.pem', 'one', 'another'],
+      ['body.json', '{}', '{ "a": 1 }'],
       ['api.json', `{ "openapi": "3.1.0", ${info} }`, `{ "openapi": "3.1.1", ${info} }`],
     ] as const
-    for (const [name, text] of [...documents, ['c.pem', ''], ['k.pem', '']] as const) put(name, text)
+    for (const [name, text] of [...documents, ...OWN.map((name) => [name, ''] as const)]) put(name, text)
     const seen = async () => {
       const result = await loadConfig(file, {})
       if (!result.ok) throw new Error(formatProblems(result.problems))
@@ -68,9 +78,8 @@ reference: { path: /reference, openapi: api.json }
       expect(decides !== first.decides, name).toBe(name === 'jwks.json')
       put(name, text)
     }
-    // Each replica may have a certificate of its own to show to the upstream.
-    put('c.pem', 'another')
-    put('k.pem', 'another')
+    // Each replica may have a certificate of its own, and what is read again at each change is no matter of the hash.
+    for (const name of OWN) put(name, 'another')
     expect(await seen()).toEqual(first)
   }, 60_000)
 
