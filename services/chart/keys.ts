@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openDatabase } from '../common/database.ts'
 import { sha256 } from '../common/secrets.ts'
-import { TABLES } from './tables.ts'
+import { SCHEMA } from './tables.ts'
 
 /** A key as it is listed. The key itself is not kept. */
 export interface ApiKey {
@@ -41,7 +41,7 @@ const RANDOM_BYTES = 24
 
 /** @throws Error if the file cannot be opened as this service's database */
 export function openKeys(file: string, clock: () => number, busyTimeout?: number): Keys {
-  const db = openDatabase(file, TABLES, busyTimeout)
+  const db = openDatabase(file, SCHEMA, busyTimeout)
   const insert = db.prepare('INSERT INTO api_keys (id, name, prefix, hash, created_at) VALUES (?, ?, ?, ?, ?)')
   const all = db.prepare('SELECT id, name, prefix, created_at FROM api_keys ORDER BY created_at, rowid')
   const remove = db.prepare('DELETE FROM api_keys WHERE id = ?')

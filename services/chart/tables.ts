@@ -1,5 +1,6 @@
-/** The tables of an empty file. */
-export const TABLES = `
+import type { Schema } from '../common/database.ts'
+
+const TABLES = `
 CREATE TABLE api_keys (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -8,3 +9,6 @@ CREATE TABLE api_keys (
   created_at INTEGER NOT NULL            -- milliseconds since the epoch
 ) STRICT;
 `
+
+/** `Char` in ASCII. */
+export const SCHEMA: Schema = { program: 0x43686172, tables: TABLES }

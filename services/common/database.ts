@@ -15,6 +15,14 @@ export interface Database {
   close(): void
 }
 
+/** The form of the files of one service. */
+export interface Schema {
+  /** The `application_id` of the files, four letters of ASCII. */
+  readonly program: number
+  /** The statements that create the tables in an empty file. */
+  readonly tables: string
+}
+
 const SQLITE_BUSY = 5
 /** The `user_version` of a file whose tables have been created. */
 const VERSION = 1
@@ -22,12 +30,11 @@ const RETRY_MS = 20
 
 /**
  * Opens the file, and creates it if there is none.
- * @param tables the statements that create the tables in an empty file
  * @param busyTimeout how long a transaction waits for a lock of another process, in milliseconds
- * @throws Error if the file cannot be opened, has a newer version, or was made by another program; the last stays as it is
+ * @throws Error if the file cannot be opened, has a newer version, or was made by another program or service; the last stays as it is
  */
-export function openDatabase(file: string, tables: string, busyTimeout = 5000): Database {
-  const db = opened(file, tables, busyTimeout)
+export function openDatabase(file: string, schema: Schema, busyTimeout = 5000): Database {
+  const db = opened(file, schema, busyTimeout)
   return {
     prepare: (sql) => db.prepare(sql),
     read: (work) => patiently(() => transaction(db, 'BEGIN', work), busyTimeout),
@@ -36,14 +43,14 @@ export function openDatabase(file: string, tables: string, busyTimeout = 5000): 
   }
 }
 
-function opened(file: string, tables: string, busyTimeout: number): DatabaseSync {
+function opened(file: string, schema: Schema, busyTimeout: number): DatabaseSync {
   let db: DatabaseSync | null = null
   try {
     db = new DatabaseSync(file, { timeout: busyTimeout })
-    recognise(db)
+    recognise(db, schema)
     // FULL: what was committed, for example a sold ticket, is still there after a power cut.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    makeTables(db, tables)
+    makeTables(db, schema)
     // SQLite would block the one thread while it waits for a lock. From here on patiently() waits instead.
     db.exec('PRAGMA busy_timeout = 0')
     return db
@@ -56,18 +63,20 @@ function opened(file: string, tables: string, busyTimeout: number): DatabaseSync
 }
 
 /** One statement, so that it sees a file which another process is creating either empty or complete. */
-const LOOK = `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things FROM sqlite_schema`
+const LOOK = `SELECT (SELECT application_id FROM pragma_application_id) AS maker, count(*) AS things FROM sqlite_schema`
 
-function recognise(db: DatabaseSync): void {
-  const { version, things } = db.prepare(LOOK).get() as Record<'version' | 'things', number>
-  if (version === 0 && things > 0) throw new Error('another program made it')
+function recognise(db: DatabaseSync, { program }: Schema): void {
+  const { maker, things } = db.prepare(LOOK).get() as Record<'maker' | 'things', number>
+  if (maker !== program && things > 0) throw new Error('another program made it')
 }
 
-function makeTables(db: DatabaseSync, tables: string): void {
+function makeTables(db: DatabaseSync, { program, tables }: Schema): void {
   transaction(db, 'BEGIN IMMEDIATE', () => {
     const version = Number(db.prepare('PRAGMA user_version').get()?.user_version)
     if (version > VERSION) throw new Error(`the database has version ${version}, newer than this program`)
-    if (version < VERSION) db.exec(`${tables}; PRAGMA user_version = ${VERSION}`)
+    if (version < VERSION) {
+      db.exec(`${tables}; PRAGMA application_id = ${program}; PRAGMA user_version = ${VERSION}`)
+    }
   })
 }
 

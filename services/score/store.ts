@@ -5,7 +5,7 @@ import { createGates, type Gates } from './gates.ts'
 import { createItems, type Items } from './items.ts'
 import { createPlayers, type Players } from './players.ts'
 import { createScores, type Scores } from './scores.ts'
-import { TABLES } from './tables.ts'
+import { SCHEMA } from './tables.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
 /** All data of the service, over one database. */
@@ -19,7 +19,7 @@ export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
 
 /** @throws Error if the file cannot be opened as this service's database */
 export function openStore(file: string, busyTimeout?: number): Store {
-  const db = openDatabase(file, TABLES, busyTimeout)
+  const db = openDatabase(file, SCHEMA, busyTimeout)
   return {
     ...db,
     players: createPlayers(db),

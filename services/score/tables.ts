@@ -1,5 +1,6 @@
-/** The tables of an empty file. */
-export const TABLES = `
+import type { Schema } from '../common/database.ts'
+
+const TABLES = `
 CREATE TABLE players (
   player INTEGER PRIMARY KEY,            -- the userId in responses
   user TEXT NOT NULL UNIQUE,             -- the gateway's user
@@ -72,3 +73,6 @@ CREATE TABLE regions (
   PRIMARY KEY (player, region)
 ) STRICT, WITHOUT ROWID;
 `
+
+/** `Scor` in ASCII. */
+export const SCHEMA: Schema = { program: 0x53636f72, tables: TABLES }

@@ -1,3 +1,5 @@
+import type { Schema } from '../common/database.ts'
+
 const SCORE = `
   song_id INTEGER NOT NULL,
   level_index INTEGER NOT NULL,
@@ -12,8 +14,7 @@ const SCORE = `
   combo INTEGER NOT NULL,                -- the game's number of the lamp, as in sync
   sync INTEGER NOT NULL,`
 
-/** The tables of an empty file. */
-export const TABLES = `
+const TABLES = `
 CREATE TABLE players (
   qq INTEGER PRIMARY KEY,
   nickname TEXT NOT NULL,
@@ -68,3 +69,6 @@ CREATE TABLE history (                   -- the state at the end of each day wit
   PRIMARY KEY (qq, date)
 ) STRICT, WITHOUT ROWID;
 `
+
+/** `Sync` in ASCII. */
+export const SCHEMA: Schema = { program: 0x53796e63, tables: TABLES }

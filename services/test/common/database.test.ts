@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
+import { SCHEMA as CHART } from '../../chart/tables.ts'
 import { DatabaseBusy, openDatabase } from '../../common/database.ts'
-import { TABLES } from '../../score/tables.ts'
+import { SCHEMA } from '../../score/tables.ts'
+import { SCHEMA as SYNC } from '../../sync/tables.ts'
 
 function open(file = join(tempFolder(), 'score.db'), busyTimeout?: number) {
-  const db = openDatabase(file, TABLES, busyTimeout)
+  const db = openDatabase(file, SCHEMA, busyTimeout)
   atEnd(() => db.close())
   return { db, file }
 }
@@ -21,7 +23,7 @@ function locked(file: string): DatabaseSync {
 
 it('openDatabase makes the schema once and leaves it alone the second time', () => {
   const file = join(tempFolder(), 'score.db')
-  openDatabase(file, TABLES).close()
+  openDatabase(file, SCHEMA).close()
   const { db } = open(file)
   expect(db.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 1 })
   expect(db.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
@@ -32,7 +34,7 @@ it('openDatabase refuses a file of a newer version', () => {
   const newer = new DatabaseSync(file)
   newer.exec('PRAGMA user_version = 99')
   newer.close()
-  expect(() => openDatabase(file, TABLES)).toThrow('newer')
+  expect(() => openDatabase(file, SCHEMA)).toThrow('newer')
 })
 
 it('openDatabase refuses the database of another program, and leaves it as it is', () => {
@@ -41,13 +43,21 @@ it('openDatabase refuses the database of another program, and leaves it as it is
   foreign.exec('CREATE TABLE notes (text TEXT)')
   foreign.close()
   const before = readFileSync(file)
-  expect(() => openDatabase(file, TABLES)).toThrow(`cannot open ${file} (another program made it): name a file`)
+  expect(() => openDatabase(file, SCHEMA)).toThrow(`cannot open ${file} (another program made it): name a file`)
   expect(readFileSync(file).equals(before)).toBe(true)
+})
+
+it('openDatabase refuses the database of another bundled service', () => {
+  for (const other of [CHART, SYNC]) {
+    const file = join(tempFolder(), 'other.db')
+    openDatabase(file, other).close()
+    expect(() => openDatabase(file, SCHEMA)).toThrow(`cannot open ${file} (another program made it): name a file`)
+  }
 })
 
 it('a file that cannot be opened is named, with the cure', () => {
   const file = join(tempFolder(), 'none', 'score.db')
-  expect(() => openDatabase(file, TABLES)).toThrow(`cannot open ${file} (unable to open database file): name a file`)
+  expect(() => openDatabase(file, SCHEMA)).toThrow(`cannot open ${file} (unable to open database file): name a file`)
 })
 
 describe('write', () => {
