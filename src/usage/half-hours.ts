@@ -83,7 +83,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     for (let cell: Cell | null = first ?? null; cell !== null; cell = cell.next) {
       if (cell.category === category && cell.plan === plan) return cell.counts
     }
-    if (cells >= MOST_CELLS && route !== OTHER_ROUTES) return sumsOf(half, OTHER_ROUTES, category, plan)
+    if (cells >= MOST_CELLS && isOneRoute(route)) return sumsOf(half, OTHER_ROUTES, category, plan)
     const cell: Cell = { route, category, plan, counts: noCounts(), next: null }
     if (first === undefined) half.cells.set(route, cell)
     else {
@@ -139,7 +139,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
       for (const [route, requests] of ranks) ranks.set(route, requests / 2)
     }
     for (const route of routes.keys()) {
-      if (route === NO_ROUTE || route === OTHER_ROUTES) continue
+      if (!isOneRoute(route)) continue
       let requests = 0
       for (let cell: Cell | null = routes.get(route) ?? null; cell !== null; cell = cell.next) {
         requests += cell.counts.requests
@@ -178,6 +178,8 @@ function halfHourOf(time: number, days: Calendar | null): HalfHour {
 }
 
 const NO_ROUTE = ''
+
+const isOneRoute = (route: string): boolean => route !== NO_ROUTE && route !== OTHER_ROUTES
 
 const REFUSED = {
   personal: 'refusedPersonal',

@@ -7,6 +7,7 @@ import { StoreError } from '../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Episode } from '../../src/usage/episodes.ts'
+import { createHalfHours } from '../../src/usage/half-hours.ts'
 import { createUsageRecorder, type UsageRecorder, type UsageRecorderOptions } from '../../src/usage/recorder.ts'
 import { MOST_ROUTES, OTHER_ROUTES, type SeriesKind } from '../../src/usage/series.ts'
 import { MOST_CHANGES, type UsageFlush } from '../../src/usage/usage-log-store.ts'
@@ -272,6 +273,14 @@ it('the series of more routes than have a series are together, the busiest by th
   expect(all).toHaveLength(MOST_ROUTES + 1)
   expect(all.find(({ name }) => name === OTHER_ROUTES)?.counts.requests).toBe(MOST_ROUTES)
   expect(all.filter(({ name }) => name !== OTHER_ROUTES).every(({ counts }) => counts.requests === 2)).toBe(true)
+})
+
+it('the series count no request without a route under the other routes, even where there is no room for further routes', () => {
+  const halves = createHalfHours(() => START)
+  const routes = Array.from({ length: 20_000 }, (_, i) => `GET /${i}`)
+  for (const route of [...routes, null, 'GET /further']) halves.count(request({ route }))
+  const others = halves.take().filter(({ by, name }) => by === 'route' && name === OTHER_ROUTES)
+  expect(others.map(({ counts }) => counts.requests)).toEqual([1])
 })
 
 it('the series are dropped by a fault of ours, which is reported and ends nothing', async () => {
