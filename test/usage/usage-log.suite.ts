@@ -270,7 +270,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await refusals()).toEqual([episode({ user: null, first: now, last: now }), whole])
     })
 
-    it('refusals are one while they are the same, with the first and the last time, all counts, and the last limit', async () => {
+    it('refusals are one while they are the same, with the first and the last time, all counts, and the limit and organisation of the last', async () => {
       const of = (changes: Partial<Episode>) => [episode(changes)]
       await add({ episodes: of({ first: now - 50, last: now - 40, count: 3, routes: ['a', 'b'], plan: 'free' }) })
       await add({
@@ -289,6 +289,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
           used: 60,
           source: 'override',
           cost: 4,
+          organisation: 'acme',
           routes: ['b'],
         }),
       })
@@ -302,12 +303,13 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
           used: 7,
           source: 'late',
           cost: 9,
+          organisation: 'former',
           count: 1,
           routes: ['a'],
         }),
       })
       const merged = { first: now - 90, last: now - 20, count: 13, limit: 60, used: 60, source: 'override', cost: 4 }
-      expect(await refusals()).toEqual([episode({ ...merged, plan: null, routes: ['a', 'b', 'c'] })])
+      expect(await refusals()).toEqual([episode({ ...merged, organisation: 'acme', routes: ['a', 'b', 'c'] })])
     })
 
     it('refusals are added once, however often the flush of a number is sent', async () => {

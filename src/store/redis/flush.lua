@@ -94,13 +94,9 @@ for i, entry in ipairs(flush.e) do
       for _, route in ipairs(new.routes) do
         if not seen[route] and #old.routes < most_routes then table.insert(old.routes, route) end
       end
-      new.routes = old.routes
-      new.first = math.min(old.first, new.first)
-      new.count = old.count + new.count
-      if old.last > new.last then
-        new.last, new.limit, new.used, new.source, new.plan = old.last, old.limit, old.used, old.source, old.plan
-        new.cost, new.periodDay = old.cost, old.periodDay
-      end
+      local latest = old.last > new.last and old or new
+      latest.first, latest.count, latest.routes = math.min(old.first, new.first), old.count + new.count, old.routes
+      new = latest
     end
     episodes[#episodes + 1] = { id = id, last = string.format('%.0f', new.last), json = cjson.encode(new) }
   end
