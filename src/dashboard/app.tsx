@@ -115,8 +115,7 @@ function useFocusAtPlace({ page, rest }: Place): void {
   const place = hashOf(page, rest)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another place moves the focus
   useLayoutEffect(() => {
-    const was = first.current ? undefined : leftAt()
-    if (!first.current) void headingOf(was ?? 0)
+    if (!first.current) void headingOf(leftAt())
     first.current = false
   }, [place])
 }

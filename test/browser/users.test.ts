@@ -470,6 +470,30 @@ test('a page of the list is no longer than three screens, and who comes back fro
   }
 })
 
+test('the link from a user to the list goes back to it, scrolled or not, and whatever was typed there since', async () => {
+  expect(await client('wanda')).toEqual({ status: 200 })
+  open = await stage.open('#/users', { height: 500 })
+  page = open.page
+  const places = () => page.evaluate('[history.state, history.length]')
+  const listed = page.locator('[aria-label="Users"] th a')
+  async function thereAndBack(): Promise<void> {
+    const before = await places()
+    await listed.filter({ hasText: 'wanda' }).click()
+    await page.getByRole('heading', { level: 1, name: 'wanda' }).waitFor()
+    const after = await places()
+    expect(after).not.toEqual(before)
+    await page.getByRole('link', { name: 'All users' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
+    expect(await places()).toEqual([(before as number[])[0], (after as number[])[1]])
+  }
+  await page.getByRole('searchbox').fill('wan')
+  await thereAndBack()
+  await page.evaluate('window.scrollTo(0, 100)')
+  await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBe(100)
+  await page.getByRole('searchbox').fill('wand')
+  await thereAndBack()
+})
+
 test.each(['.', '..'])('%s, which no browser can ask for, is shown as no user id', async (user) => {
   open = await stage.open(`#/users/${user}`)
   await open.page.getByText('“.” and “..” are no user ids.').waitFor()

@@ -14,9 +14,14 @@ function numberOf(state: unknown): number | undefined {
   return typeof state === 'number' ? state : undefined
 }
 
-/** How far down this place was scrolled when it was left, in pixels; `undefined` on the first visit. */
-export function leftAt(): number | undefined {
-  return entries.get(entry)?.top
+/** Records what the present entry names. @param top how far down it is scrolled, in pixels */
+function note(top: number): void {
+  entries.set(entry, { hash: location.hash, top })
+}
+
+/** How far down this place was scrolled when it was left, in pixels; 0 on the first visit. */
+export function leftAt(): number {
+  return entries.get(entry)?.top ?? 0
 }
 
 /** Goes back, to where the page was scrolled, if the previous place is the wanted one. @returns whether it goes back */
@@ -27,16 +32,13 @@ export function goBackTo(hash: string): boolean {
 }
 
 history.scrollRestoration = 'manual'
-window.addEventListener('scroll', () => entries.set(entry, { hash: location.hash, top: window.scrollY }), {
-  passive: true,
-})
+window.addEventListener('scroll', () => note(window.scrollY), { passive: true })
 
 // Registered before all other listeners.
 window.addEventListener('hashchange', () => {
   const known = numberOf(history.state)
   const isVisitedBefore = known !== undefined && known !== entry
   entry = known ?? entry + 1
-  if (known === undefined) entries.delete(entry)
   history.replaceState(entry, '')
   const place = placeOf(location.hash)
   const { page, rest, fields } = place
@@ -46,9 +48,11 @@ window.addEventListener('hashchange', () => {
     const hash = hashOf(page, rest, { ...fields, ...carried })
     if (Object.keys(carried).length > 0) replaceAddress(hash)
   }
+  note(known === undefined ? 0 : leftAt())
 })
 
 history.replaceState(entry, '')
+note(0)
 
 /** Replaces the address. The history entry keeps its state. */
 function replaceAddress(hash: string): void {
