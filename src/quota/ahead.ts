@@ -1,11 +1,11 @@
 import type { Charge, Decision, Meter } from './charge.ts'
 import { decisionsOf, metersOf } from './charge.ts'
-import type { ScopeName } from './charged-scopes.ts'
-import { SCOPE_NAMES } from './charged-scopes.ts'
+import { grantsIn, SCOPE_NAMES, type ScopeName } from './charged-scopes.ts'
+import { accountOf, isAccount, pays } from './grant.ts'
 import type { Payer } from './payer.ts'
 import type { Policy } from './policy.ts'
 import { neverFits, violations } from './refusal.ts'
-import { type Limit, NOT_RUNNING, type Usage, usageAt } from './window.ts'
+import { NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 
 /**
  * How limits will change at moments that are already known. If a limit ends before the window does, callers have room again when the
@@ -60,24 +60,47 @@ export function roomFrom(ahead: Ahead, payer: Payer, charge: Charge, decision: D
   const until = neverFits(charge, decision) === null ? worst.resetAt : Number.POSITIVE_INFINITY
   const decisions = decisionsOf(decision)
   return freeFrom(ahead, payer, decision.at, until, (policy, moment) =>
-    metersOf(charge).every((meter, i) => hasRoom(meter, decisions[i] as Decision, payer, policy, moment)),
+    metersOf(charge).every((meter, i) =>
+      hasRoom(policy, payer, meter, moment, usagesIn(meter, decisions[i] as Decision)),
+    ),
   )
 }
 
-function hasRoom(meter: Meter, decision: Decision, payer: Payer, policy: Policy, moment: number): boolean {
-  const then = policy.limitsFor(meter.category, payer)
-  return SCOPE_NAMES.every((scope) =>
-    (then[scope] ?? []).every((limit) => {
-      const usage = usageIn(meter, decision, scope, limit)
-      return usage !== null && usageAt(usage, limit.window, moment).used + meter.cost <= limit.limit
-    }),
+/** The usage of one window in a category or in the account of a grant; `null` if it is unknown. */
+type Usages = (scope: ScopeName, counted: string, window: Window) => Usage | null
+
+/** Whether a cost has room at a moment: in each scope in all windows, or in a grant that pays in their place. */
+export function hasRoom(
+  policy: Policy,
+  payer: Payer,
+  { category, cost }: Pick<Meter, 'category' | 'cost'>,
+  moment: number,
+  usages: Usages,
+): boolean {
+  const limits = policy.limitsFor(category, payer)
+  const used = (scope: ScopeName, counted: string, window: Window) => {
+    const usage = usages(scope, counted, window)
+    return usage === null ? Number.POSITIVE_INFINITY : usageAt(usage, window, moment).used
+  }
+  return SCOPE_NAMES.every(
+    (scope) =>
+      (limits[scope] ?? []).every(({ window, limit }) => used(scope, category, window) + cost <= limit) ||
+      grantsIn(limits.grants, scope).some((grant) =>
+        pays(grant, used(scope, accountOf(grant.id), grant.window), cost, moment),
+      ),
   )
 }
 
-/** `null` for a window in which the charge was not counted, because its usage is unknown then. */
-function usageIn({ limits }: Meter, decision: Decision, scope: ScopeName, { window }: Limit): Usage | null {
-  const i = (limits[scope] ?? []).findIndex((limit) => limit.window.seconds === window.seconds)
-  return i < 0 ? null : (decision[scope]?.[i] ?? NOT_RUNNING)
+/** A refusal says what is used in the windows of its charge, and in the grant of each scope that would have paid. */
+function usagesIn({ limits }: Meter, decision: Decision): Usages {
+  return (scope, counted, window) => {
+    if (isAccount(counted)) {
+      const paid = scope === 'global' ? null : (decision.paidBy?.[scope] ?? null)
+      return paid !== null && accountOf(paid.grant.id) === counted ? paid : null
+    }
+    const i = (limits[scope] ?? []).findIndex((limit) => limit.window.seconds === window.seconds)
+    return i < 0 ? null : (decision[scope]?.[i] ?? NOT_RUNNING)
+  }
 }
 
 /** For a gateway in which no limit begins or ends by itself. */

@@ -1,4 +1,4 @@
-import { type Ahead, freeFrom } from './ahead.ts'
+import { type Ahead, freeFrom, hasRoom } from './ahead.ts'
 import type { Limits } from './charge.ts'
 import { grantsIn, SCOPE_NAMES, type ScopeName } from './charged-scopes.ts'
 import { type Counter, usageOf } from './counter.ts'
@@ -83,16 +83,12 @@ export function endOfBlock(
   { category, until }: Block,
   at: number,
 ): number {
-  const cost = cheapest.get(category) ?? 1
-  const free = freeFrom(ahead, payer, at, until, (policy, moment) => {
-    const limits = policy.limitsFor(category, payer)
-    const asked = { cost, at: moment }
-    return SCOPE_NAMES.every(
-      (scope) =>
-        fullestOf(scope, category, limits[scope], counters[scope](category), asked) === null ||
-        payerIn(limits, scope, counters, asked) !== null,
-    )
-  })
+  const asked = { category, cost: cheapest.get(category) ?? 1 }
+  const free = freeFrom(ahead, payer, at, until, (policy, moment) =>
+    hasRoom(policy, payer, asked, moment, (scope, counted, window) =>
+      usageOf(counters[scope](counted) ?? [], window, moment),
+    ),
+  )
   return free ?? until
 }
 

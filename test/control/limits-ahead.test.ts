@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { createLimitsInForce } from '../../src/app/limits-in-force.ts'
 import { inForce, NOTHING_CHANGED } from '../../src/control/in-force.ts'
-import type { Changes, Layer, Packed, StoredControl, UserOverride } from '../../src/control/state.ts'
+import type { Changes, GivenGrant, Layer, Packed, StoredControl, UserOverride } from '../../src/control/state.ts'
 import { roomFrom } from '../../src/quota/ahead.ts'
 import type { Charge, Decision } from '../../src/quota/charge.ts'
+import type { Grant } from '../../src/quota/grant.ts'
 import { neverFits, refusalBody } from '../../src/quota/refusal.ts'
+import { type Block, blockOf, endOfBlock } from '../../src/quota/standing.ts'
 import { quotaStatus } from '../../src/quota/status.ts'
 import { understood } from '../e2e/harness.ts'
 
@@ -87,6 +89,45 @@ test('an end after which another limit refuses is not told: the windows are wait
     layer('d', T - 1, T + 5 * MINUTE, { ...OVERRIDE, limits: { read: { '1h': 0 } } }),
   ]
   expect(told({ override: { layers: nested } }, { read: 7 }).minutes).toBe(9)
+})
+
+test('a personal window in whose place a grant pays does not keep the end of a global limit from being told, in a 429 and in lists', () => {
+  const given = (until: number) => {
+    const grant: GivenGrant = {
+      user: 'alice',
+      category: 'read',
+      tokens: 50,
+      givenAt: T - 1,
+      until,
+      reason: 'why',
+      endedAt: null,
+    }
+    const settings = { layers: [layer('a', T + 4 * MINUTE, null, { baselines: { global: { read: { '1h': 2000 } } } })] }
+    const stored: StoredControl = {
+      ...{ version: 3, changedAt: 0, organisationOverrides: new Map(), overrides: new Map() },
+      ...{ settings: { version: 1, value: settings }, grants: new Map([['g', { version: 2, value: grant }]]) },
+    }
+    const limits = createLimitsInForce(quota)
+    limits.enforce(inForce(stored, NOTHING_CHANGED, T).state, 1)
+    const policy = limits.policy()
+    const own = policy.limitsFor('read', ALICE)
+    const runs = (used: number) => [3600, 86_400].map((seconds) => ({ seconds, startedAt: T - 10 * MINUTE, used }))
+    const refused: Decision = {
+      ...{ accepted: false, at: T, personal: runs(100), organisation: null, global: runs(1000) },
+      paidBy: { personal: { grant: own.grants?.personal[0] as Grant, startedAt: T - 1, used: 49 }, organisation: null },
+    }
+    const charge = { user: 'alice', organisation: null, category: 'read', cost: 1, limits: own }
+    const account = [{ seconds: own.grants?.personal[0]?.window.seconds ?? 0, startedAt: T - 1, used: 49 }]
+    const personal = (counted: string) => (counted === 'read' ? runs(100) : account)
+    const counters = { personal, organisation: () => undefined, global: () => runs(1000) }
+    const cheapest = new Map([['read', 1]])
+    const block = blockOf({ policy, cheapest }, ALICE, counters, T)
+    expect(block).toMatchObject({ scope: 'global', window: { name: '1h' } })
+    const listed = endOfBlock({ cheapest, ahead: limits.ahead() }, ALICE, counters, block as Block, T)
+    return [roomFrom(limits.ahead(), ALICE, charge, refused) ?? T + 50 * MINUTE, listed].map((at) => (at - T) / MINUTE)
+  }
+  expect(given(T + 60 * MINUTE)).toEqual([4, 4])
+  expect(given(T + 3 * MINUTE)).toEqual([50, 50])
 })
 
 test('what is left of a window says the same: it has room again when its limit ends, or else when it does', () => {
