@@ -3,7 +3,7 @@ import type { Caller } from '../auth/authenticator.ts'
 import { isVerified, kindOf } from '../auth/verdict.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import { type Trace, traceparentOf } from '../lib/trace-context.ts'
-import type { Observation } from '../observe/observation.ts'
+import type { TunnelEnd } from '../observe/observation.ts'
 import { grantsIn, SCOPE_NAMES, type ScopeName } from '../quota/charged-scopes.ts'
 import { daysNamedFor } from '../quota/period-days.ts'
 import { callerByAddress } from './client-address.ts'
@@ -13,11 +13,8 @@ import { lineOf, plan } from './plan.ts'
 import { type Charging, exempted, isShadowed, settle } from './settlement.ts'
 import type { Route, RouteTariff, Rules } from './snapshot.ts'
 
-/** Why a tunnel is ended. */
-type LeaseEnd = Extract<Observation, { type: 'tunnel_ended' }>['why']
-
 /** The reasons in the log. */
-const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
+const LEASE_ENDS: Readonly<Record<TunnelEnd, string>> = {
   credential: 'the credential of the tunnel holds no longer',
   blocked: 'a limit of 0 blocks the user of the tunnel',
   age: 'the tunnel is as old as edge.tunnel_max_age allows',
@@ -132,7 +129,7 @@ export function createLeases(options: LeaseOptions): Leases {
     }
   }
 
-  function end(lease: Lease, why: LeaseEnd): void {
+  function end(lease: Lease, why: TunnelEnd): void {
     observe({ type: 'tunnel_ended', why })
     lease.abort.abort(LEASE_ENDS[why])
   }
@@ -140,7 +137,7 @@ export function createLeases(options: LeaseOptions): Leases {
   return { open }
 }
 
-function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd | null> {
+function createJudge(options: LeaseOptions): (lease: Lease) => Promise<TunnelEnd | null> {
   const { rules } = options
 
   function isTooOld({ openedAt }: Lease): boolean {
@@ -161,12 +158,12 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
   }
 
   /** Why the tunnel may not go on; `null` if it may. */
-  async function judge(lease: Lease): Promise<LeaseEnd | null> {
+  async function judge(lease: Lease): Promise<TunnelEnd | null> {
     if (isTooOld(lease)) return 'age'
     return isSilent(lease) ? 'silence' : judgeCaller(lease)
   }
 
-  async function judgeCaller(lease: Lease): Promise<LeaseEnd | null> {
+  async function judgeCaller(lease: Lease): Promise<TunnelEnd | null> {
     const { exchange } = lease
     const { route } = exchange
     if (lease.caller === null) return null
@@ -244,7 +241,7 @@ async function chargeIfDue(
   caller: Caller,
   route: Route,
   exempt: Exemption | null,
-): Promise<LeaseEnd | null> {
+): Promise<TunnelEnd | null> {
   const everyMs = route.tunnelChargeMs
   if (everyMs === null || route.tariff === null) return null
   const openMs = (lease.charges + 1) * everyMs

@@ -1,4 +1,5 @@
 import type { Counting } from './counting.ts'
+import { TUNNEL_ENDS } from './observation.ts'
 import type { Meter } from './registry.ts'
 
 /** Metrics of connections of clients, tunnels, and the credentials on them. */
@@ -19,7 +20,7 @@ export function connectionMetrics(meter: Meter): Counting {
     'WebSockets that the gateway closed because they may no longer be open, for example because a credential expired.',
     ['reason'],
   )
-  for (const why of ['credential', 'blocked', 'age', 'quota']) ended.add(why, 0)
+  for (const why of TUNNEL_ENDS) ended.add(why, 0)
   return {
     credential_checked: (seen) => credentials.add(String(seen.cached)),
     bad_connection: (seen) => connections.add(seen.code),

@@ -7,6 +7,10 @@ import type { PlanInForce } from '../quota/policy.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
 import type { QuotaViolation } from '../quota/refusal.ts'
 
+/** Why a tunnel is ended. */
+export const TUNNEL_ENDS = ['credential', 'blocked', 'age', 'quota', 'silence'] as const
+export type TunnelEnd = (typeof TUNNEL_ENDS)[number]
+
 /**
  * Everything worth reporting, as one union. The code only calls an Observer. The log and the metrics are two readers,
  * and each takes what it needs. No step of a request knows a logger or a counter.
@@ -162,7 +166,7 @@ export type Observation =
   | { readonly type: 'upgrade_opened' }
   | { readonly type: 'upgrade_closed' }
   /** A tunnel is ended because the reason to admit it no longer holds. */
-  | { readonly type: 'tunnel_ended'; readonly why: 'credential' | 'blocked' | 'age' | 'quota' | 'silence' }
+  | { readonly type: 'tunnel_ended'; readonly why: TunnelEnd }
   | { readonly type: 'listening'; readonly what: 'gateway' | 'admin' | 'decisions'; readonly url: string }
   /** A listener has this certificate for new connections; reported anew each day. `expiresAt` in milliseconds since the epoch. */
   | {

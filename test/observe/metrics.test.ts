@@ -1,7 +1,7 @@
 import perf_hooks from 'node:perf_hooks'
 import { expect, test, vi } from 'vitest'
 import { createMetrics, type GaugeSource } from '../../src/observe/metrics.ts'
-import type { Observation } from '../../src/observe/observation.ts'
+import { type Observation, TUNNEL_ENDS } from '../../src/observe/observation.ts'
 import { parseMetrics } from './parse-metrics.ts'
 import { refusingLimit, request } from './request.ts'
 import { settled } from './settled.ts'
@@ -149,6 +149,7 @@ test('a counter that an alert waits for is there as 0 before its first time, so 
   expect(value('tollgate_charge_outcome_unknown_total{settled="false"}')).toBe(0)
   expect(value('tollgate_unmatched_requests_total')).toBe(0)
   expect(value('tollgate_jwks_failures_total{issuer="https://id"}')).toBe(0)
+  for (const why of TUNNEL_ENDS) expect(value(`tollgate_tunnels_ended_total{reason="${why}"}`)).toBe(0)
 })
 
 test('everything observed comes out as numbers', async () => {
