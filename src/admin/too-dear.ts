@@ -1,9 +1,8 @@
 import type { WarningResponse } from '../contract/api.ts'
-import type { WantedOverrides, Whose } from '../control/override-file.ts'
-import type { UserOverride } from '../control/state.ts'
+import type { Wanted, WantedOverrides, Whose } from '../control/override-file.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { ScopeName } from '../quota/charged-scopes.ts'
-import { mostOf, type ValueTable } from '../quota/limit-value.ts'
+import type { ValueTable } from '../quota/limit-value.ts'
 import { memberOf, type Policy, payerOf } from '../quota/policy.ts'
 import { neverFitsSentence, SCOPE_TITLES } from '../quota/refusal.ts'
 import { type Limit, promised } from '../quota/window.ts'
@@ -113,41 +112,38 @@ export interface TooDearLines {
 /** How many lines are listed. */
 const MOST_LINES = 100
 
-/**
- * Checks the limits of all overrides in a file. Among users it looks closely only at those with a value below a cost, a factor below 1 or a
- * plan with such limits, and counts all of these. @param policy with these overrides
- */
+/** Checks the limits of all overrides in a file. @param policy with these overrides @param exempt the users who are never charged */
 export async function tooDearLines(
   policy: Policy,
   wanted: WantedOverrides,
-  routes: readonly Priced[],
+  { exempt, priced }: { readonly exempt: ReadonlySet<string>; readonly priced: readonly Priced[] },
 ): Promise<TooDearLines> {
-  const most = new Map<string, number>()
-  for (const route of routes) most.set(route.category, Math.max(most.get(route.category) ?? 0, dearest(route)))
-  const plans = new Set(tooDear(policy, routes).flatMap(({ plan }) => plan ?? []))
-  const isSmall = ({ limits, factor = 1, plan }: UserOverride): boolean =>
-    factor < 1 ||
-    (plan !== undefined && plans.has(plan)) ||
-    Object.entries(limits).some(([category, row]) =>
-      Object.values(row).some((limit) => mostOf(limit) < (most.get(category) ?? 0)),
-    )
   const lines: (TooDear & Whose & { line: number })[] = []
   const slices = inSlices()
   let count = 0
-  for (const [organisation, { line, all }] of wanted.organisations) {
-    const override = all.at(-1)
-    const found = override === undefined ? [] : tooDearForOrganisation(policy, organisation, override, routes)
-    if (found.length > 0) count++
-    if (lines.length < MOST_LINES) lines.push(...found.map((each) => ({ line, organisation, ...each })))
+  async function look<T>(
+    of: Wanted<T>,
+    whose: (id: string) => Whose,
+    tooDearIn: (id: string, override: T) => TooDear[],
+  ) {
+    for (const [id, { line, all }] of of) {
+      if (slices.isOver()) await slices.next()
+      // The last one is in force, and the policy uses its limits.
+      const override = all.at(-1)
+      const found = override === undefined ? [] : tooDearIn(id, override)
+      if (found.length > 0) count++
+      if (lines.length < MOST_LINES) lines.push(...found.map((each) => ({ line, ...whose(id), ...each })))
+    }
   }
-  for (const [user, { line, all }] of wanted.users) {
-    if (slices.isOver()) await slices.next()
-    // The last one is in force, and the policy uses its limits.
-    const override = all.at(-1)
-    if (override === undefined || !isSmall(override)) continue
-    count++
-    if (lines.length >= MOST_LINES) continue
-    lines.push(...tooDearFor(policy, user, override, routes).map((each) => ({ line, user, ...each })))
-  }
+  await look(
+    wanted.organisations,
+    (organisation) => ({ organisation }),
+    (id, override) => tooDearForOrganisation(policy, id, override, priced),
+  )
+  await look(
+    wanted.users,
+    (user) => ({ user }),
+    (id, override) => (exempt.has(id) ? [] : tooDearFor(policy, id, override, priced)),
+  )
   return { lines: lines.slice(0, MOST_LINES), count }
 }

@@ -183,7 +183,7 @@ async function warn(
   const setup = setupOf(config)
   const stored = { ...storedOf(state), ...next }
   const { policy } = inForceOf(setup, inForce(stored, NOTHING_CHANGED, Date.now()).state, 1)
-  const { lines, count } = await tooDearLines(policy, wanted, setup.priced)
+  const { lines, count } = await tooDearLines(policy, wanted, setup)
   for (const { line, msg } of lines) console.error(`${file}: line ${line}: warning: ${msg}`)
   if (count > lines.length) console.error(`${file}: ${counted(count, 'line has', 'lines have')} such a warning`)
 }

@@ -146,7 +146,7 @@ async function responseTo(
   const stored = { ...storedOf(control.state()), ...next }
   const { state } = inForce(stored, NOTHING_CHANGED, control.storeTime())
   const { policy } = inForceOf(setup(), state, adaptive().factor)
-  const { lines: warnings, count: warningCount } = await tooDearLines(policy, wanted, setup().priced)
+  const { lines: warnings, count: warningCount } = await tooDearLines(policy, wanted, setup())
   const unseen = await unseenLines(store, wanted, before)
   const changes = sample.map(({ kind, id, from, to }) => ({
     [kind]: id,

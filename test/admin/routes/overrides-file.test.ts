@@ -3,7 +3,7 @@ import { createChangeFollower } from '../../../src/control/change-follower.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { closedAtEnd } from '../../setup/at-end.ts'
-import { NOW, type Running, startAdmin, TOKEN, VIEWER } from '../running.ts'
+import { NOW, type Running, startAdmin, TOKEN, VIEWER, YAML } from '../running.ts'
 
 let running: Running
 beforeEach(async () => {
@@ -310,6 +310,31 @@ describe('a file of overrides', () => {
       limit: 20,
       cost: 25,
     })
+  })
+
+  it('a file of overrides has exactly the lines counted whose limit is too low for some request', async () => {
+    running = await startAdmin({
+      yaml: YAML.replace('quota:', 'quota:\n  exempt: { users: [eve] }').replaceAll(
+        'write: { 1h: 60,',
+        'write: { 1h: 10,',
+      ),
+    })
+    const lines = [
+      { user: 'high', factor: 3, write: { '1h': 24, '5h': 50 } },
+      { user: 'lower', factor: 0.9, write: { '1h': 50, '5h': 50 } },
+      { user: 'eve', write: { '1h': 1 } },
+      { user: 'low', factor: 2 },
+      { organisation: 'acme', write: { '1h': 24 } },
+    ]
+    const { json } = await put(lines.map((each) => JSON.stringify({ ...each, reason: 'r' })).join('\n'))
+    const named = json.warnings.map(({ line, window, limit }: Record<string, unknown>) => [line, window, limit])
+    expect([json.warningCount, named]).toEqual([
+      2,
+      [
+        [5, '1h', 24],
+        [4, '1h', 20],
+      ],
+    ])
   })
 
   it('a file of overrides is taken from administrators alone, of one of both types, as it is and not too large', async () => {
