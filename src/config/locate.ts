@@ -16,8 +16,8 @@ export function locate(tree: Tree | null, { path, key, at }: Pick<Finding, 'path
 function walk(tree: Tree, path: Path, wantsKey: boolean): Position {
   let node = tree
   let place: Position = START
-  for (const [i, step] of path.entries()) {
-    const next = child(node, step)
+  for (const i of path.keys()) {
+    const next = child(node, path, i)
     if (next === undefined) return position(place)
     const isLast = i === path.length - 1
     place = next.value.kind === 'scalar' && !(isLast && wantsKey) ? next.value : (next.key ?? next.value)
@@ -26,13 +26,20 @@ function walk(tree: Tree, path: Path, wantsKey: boolean): Position {
   return position(place)
 }
 
-function child(node: Tree, step: string | number): { readonly key?: Position; readonly value: Tree } | undefined {
-  if (node.kind === 'map') return node.entries.get(String(step)) ?? inAnyCase(node, String(step))
+/** @returns what `node` has at step `i` of the path */
+function child(node: Tree, path: Path, i: number): { readonly key?: Position; readonly value: Tree } | undefined {
+  const step = path[i]
+  if (node.kind === 'map') {
+    const written = node.entries.get(String(step))
+    return written ?? (BY_FIELD.has(path.slice(0, i).join('.')) ? inAnyCase(node, String(step)) : undefined)
+  }
   const item = node.kind === 'list' ? node.items[Number(step)] : undefined
   return item === undefined ? undefined : { value: item }
 }
 
-/** Names of header fields are in lower case in paths. */
+/** The maps whose keys are names of header fields, which are in lower case in paths. */
+const BY_FIELD = new Set(['upstream.headers', 'upstream.identity', 'telemetry.headers'])
+
 function inAnyCase({ entries }: Extract<Tree, { kind: 'map' }>, name: string): ReturnType<typeof child> {
   for (const [key, entry] of entries) if (key.toLowerCase() === name) return entry
   return undefined
@@ -45,6 +52,6 @@ function position({ line, column }: Position): Position {
 /** The line of the value at a path; `null` if the file lacks it. */
 export function lineOf(tree: Tree, path: Path): number | null {
   let node: Tree | undefined = tree
-  for (const step of path) node = node === undefined ? undefined : child(node, step)?.value
+  for (const i of path.keys()) node = node === undefined ? undefined : child(node, path, i)?.value
   return node?.line ?? null
 }

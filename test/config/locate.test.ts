@@ -48,6 +48,15 @@ test('the line of a path is known only if the file has it', () => {
   expect(lineOf(tree ?? fail(), ['routes', 2, 'match'])).toBeNull()
 })
 
+test('the letter case of a key matters, except for names of header fields', () => {
+  const { tree } = parseTree('upstream: { headers: { X-Key: a } }\nquota: { baselines: { personal: { Read: {} } } }\n')
+  const lineIn = (path: string[]) => lineOf(tree ?? fail(), path)
+  expect(lineIn(['upstream', 'headers', 'x-key'])).toBe(1)
+  expect(lineIn(['quota', 'baselines', 'personal', 'Read'])).toBe(2)
+  expect(lineIn(['quota', 'baselines', 'personal', 'read'])).toBeNull()
+  expect(lineIn(['Upstream'])).toBeNull()
+})
+
 function fail(): never {
   throw new Error('the document was not read')
 }
