@@ -12,6 +12,7 @@ import { type Loaded, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given } from './config-option.ts'
 import { deskOf } from './desk.ts'
 import { refusalsAsText, refusalsNear } from './explain-refusals.ts'
+import { momentOf } from './moment.ts'
 import { UsageError } from './usage-error.ts'
 
 const TEXT = { type: 'string' } as const
@@ -53,8 +54,7 @@ function explainNow(options: Options): Print {
 function explainThen({ user, at: moment = '', json }: Options): Print {
   if (user === undefined) throw new UsageError('explain --at needs --user')
   if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
-  const at = Date.parse(moment)
-  if (Number.isNaN(at)) throw new UsageError('--at takes a time such as 2026-11-20T10:00:00Z')
+  const at = momentOf('at', moment)
   return async (_loaded, store) => {
     const episodes = await refusalsNear(store, user, at)
     return json === true ? JSON.stringify(episodes, null, 2) : refusalsAsText(shown(user), at, episodes)

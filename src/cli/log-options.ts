@@ -1,5 +1,6 @@
 import { FORMATS, type Format } from '../replay/formats.ts'
 import type { LogOptions } from '../replay/read-logs.ts'
+import { momentOf } from './moment.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The options of a command that reads access logs, for `parseArgs`. */
@@ -24,12 +25,8 @@ function formatOf(format = 'auto'): Format {
 }
 
 function rangeOf({ from, to }: Written) {
-  return { from: momentOf('from', from, Number.NEGATIVE_INFINITY), to: momentOf('to', to, Number.POSITIVE_INFINITY) }
-}
-
-function momentOf(name: string, text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise
-  const at = Date.parse(text)
-  if (Number.isNaN(at)) throw new UsageError(`--${name} takes a time such as 2026-10-10T12:00:00Z`)
-  return at
+  return {
+    from: from === undefined ? Number.NEGATIVE_INFINITY : momentOf('from', from),
+    to: to === undefined ? Number.POSITIVE_INFINITY : momentOf('to', to),
+  }
 }

@@ -8,10 +8,11 @@ import { readLogs } from '../replay/read-logs.ts'
 import { suggestFromHistory } from '../suggest/history.ts'
 import type { Margin } from '../suggest/limits.ts'
 import { MOST_REQUESTS, suggestFrom } from '../suggest/suggest.ts'
-import { spanMs, timeOf } from '../usage/usage-query.ts'
+import { spanMs } from '../usage/usage-query.ts'
 import { inStore, insistOnStore, loadOrReport } from './config.ts'
 import { CONFIG_OPTION, configFile, readArguments } from './config-option.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
+import { momentOf } from './moment.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Writes a configuration that fits what users did, from access logs or from a store's history. It changes neither of them. */
@@ -58,7 +59,7 @@ const DEFAULT_SPAN = '7d'
 async function fromHistory({ config: file, from, to }: Written, margin: Margin): Promise<string | null> {
   const end = to === undefined ? Date.now() : momentOf('to', to)
   const span = spanMs(from ?? DEFAULT_SPAN)
-  const begin = span === null ? momentOf('from', from ?? '') : end - span
+  const begin = span === null ? momentOf('from', from ?? '', ', or a span such as 7d') : end - span
   const loaded = await loadOrReport(configFile(file))
   if (loaded === null) return null
   insistOnStore(loaded)
@@ -67,13 +68,6 @@ async function fromHistory({ config: file, from, to }: Written, margin: Margin):
     const text = await readFile(config.file, 'utf8')
     return suggestFromHistory(store, { text, config }, { margin, from: begin, to: end, env: process.env })
   })
-}
-
-function momentOf(name: string, text: string): number {
-  const at = timeOf(text)
-  if (at === null)
-    throw new UsageError(`--${name} takes a time such as 2026-10-10T12:00:00Z, or --from a span such as 7d`)
-  return at
 }
 
 function upstreamOf(url: string | undefined): string | null {

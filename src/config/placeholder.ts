@@ -1,5 +1,3 @@
-import { isJson } from '../lib/json-fault.ts'
-
 /**
  * Placeholders of other gateways: `{user}`, `{{ user }}`, `%{user}`. A name has no digit, because some write GUIDs in braces.
  * `${user}` as a literal text is written `$${user}`.
@@ -18,8 +16,7 @@ export function membersIn(name: string): string[] | null {
   return names.length > 1 || (names.length === 1 && /^[$/]/.test(name)) ? names : null
 }
 
-/** A nested member as JSON. @param value a scalar of JSON, which stays as it is, or another text, which gets quotes */
-export function nested(names: readonly string[], value: string): string {
-  const written = isJson(value) ? value : JSON.stringify(value)
-  return names.reduceRight((inner, name) => `{ ${JSON.stringify(name)}: ${inner} }`, written)
+/** A nested member as JSON, with "…" for its value. */
+export function nested(names: readonly string[]): string {
+  return names.reduceRight((inner, name) => `{ ${JSON.stringify(name)}: ${inner} }`, '"…"')
 }

@@ -55,7 +55,8 @@ test('what was let through in shadow is told beside what was refused', async () 
 
 test.each([
   [['--at', '2026-11-20T10:00:00Z'], 'explain --at needs --user'],
-  [['--user', 'bob', '--at', 'noon'], '--at takes a time such as 2026-11-20T10:00:00Z'],
+  [['--user', 'bob', '--at', 'noon'], '--at takes a time such as 2026-10-10T12:00:00Z'],
+  [['--user', 'bob', '--at', '2026-02-30T10:00:00Z'], '--at takes a time such as 2026-10-10T12:00:00Z'],
 ])('a wrong call says how: %s', async (args, problem) => {
   expect(await wrongCall(explainRequest(args))).toBe(problem)
 })

@@ -114,6 +114,8 @@ routes:
     [[], 'replay needs --log FILE'],
     [['--log', 'x', '--json', '--csv'], '--json and --csv exclude each other'],
     [['--log', 'x', '--from', 'yesterday'], '--from takes a time such as 2026-10-10T12:00:00Z'],
+    [['--log', 'x', '--from', '1'], '--from takes a time such as 2026-10-10T12:00:00Z'],
+    [['--log', 'x', '--to', '2026-02-30T00:00:00Z'], '--to takes a time such as 2026-10-10T12:00:00Z'],
     [['--log', 'x', '--top', '-1'], '--top takes a number up to 1000000'],
   ])('tollgate replay called wrongly says how: %s', async (args, problem) => {
     expect(await wrongCall(replayLogs(args.includes('-1') ? ['--log', 'x', '--top=-1'] : args))).toBe(problem)

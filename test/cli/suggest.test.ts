@@ -45,7 +45,7 @@ test('tollgate suggest puts nothing of a log into the file that could be more th
 test.each([
   [[], 'suggest needs --log FILE, or --history'],
   [['--history', '--log', 'x'], 'suggest needs --log FILE, or --history'],
-  [['--history', '--from', 'x'], '--from takes a time such as 2026-10-10T12:00:00Z, or --from a span such as 7d'],
+  [['--history', '--from', 'x'], '--from takes a time such as 2026-10-10T12:00:00Z, or a span such as 7d'],
   [['--log', 'x', '--percentile', '0'], '--percentile takes a number from 0.01 to 100'],
   [['--log', 'x', '--headroom', '0.5'], '--headroom takes a number from 1 to 100'],
   [['--log', 'x', '--names', 'many'], '--names takes a number from 1 to 200'],

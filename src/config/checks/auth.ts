@@ -168,7 +168,7 @@ function checkPaths(claims: Partial<Record<(typeof CLAIM_KEYS)[number], string |
     const written = claims[key]
     const names = written === undefined || !/^[$/]/.test(written) ? null : membersIn(written)
     if (written === undefined || names === null) return []
-    const message = `${quote(written)} is the name of one claim, so a token with ${nested(names, '…')} has none: write ${quote(names.join('.'))}, unless the tokens have a claim of this name`
+    const message = `${quote(written)} is the name of one claim, so a token with ${nested(names)} has none: write ${quote(names.join('.'))}, unless the tokens have a claim of this name`
     return [{ path: [...path, key], severity: 'warning', message }]
   })
 }
