@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { householdOf } from '../lib/peers.ts'
-import { RecentAddresses } from './recent-addresses.ts'
+import { RecentAddresses } from '../lib/recent-addresses.ts'
 
 /** How many requests of one address, and of all strangers together, begin in one turn of the event loop. */
 const MAX_REQUESTS = 64

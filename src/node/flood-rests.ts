@@ -1,13 +1,16 @@
 import type { Server, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { householdOf, peerOf } from '../lib/peers.ts'
+import { RecentAddresses } from '../lib/recent-addresses.ts'
 import { rawSocketOf } from './raw-socket.ts'
 import { startReads, stopReads } from './read-stops.ts'
 
 /** How long the connections of an address with a flood rest, in milliseconds, varied so that not all return at once. */
 const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
-/** For at most this many milliseconds after a flood an address is read after the others. */
+/** The shortest time after a flood for which an address is read after the others, in milliseconds. */
 const LATELY_MS = 60_000
+/** Up to twice as many households are remembered. */
+const MOST_REMEMBERED = 10_000
 /** If this many addresses have had a flood in that time, floods come from many. */
 const MANY = 8
 
@@ -31,8 +34,8 @@ export class FloodRests {
   readonly #open = new Map<Socket, Connection>()
   /** The households whose connections rest. */
   readonly #resting = new Set<string>()
-  /** The households that have had a flood lately. All are forgotten a minute after the first of them was added. */
-  readonly #lately = new Set<string>()
+  /** The households that have had a flood lately. */
+  readonly #lately = new RecentAddresses(LATELY_MS, MOST_REMEMBERED)
 
   /** @param isByTls whether the server's connections are by TLS. Each of them then waits for other floods only after its handshake */
   constructor(server: Server, rules: FloodRules, isByTls: boolean) {
@@ -63,7 +66,6 @@ export class FloodRests {
     const { address, household } = flooding
     if (isProxy(address) || this.#resting.has(household)) return
     this.#resting.add(household)
-    if (this.#lately.size === 0) setTimeout(() => this.#lately.clear(), LATELY_MS).unref()
     this.#lately.add(household)
     // The rest of the household ends when its last connection reads again. A new flood does not prolong it, because floods may go on for ever.
     setTimeout(() => this.#resting.delete(household), LONGEST_MS).unref()

@@ -16,6 +16,7 @@ const CHUNKS = '1\r\nx\r\n'.repeat(4000)
 
 let server: http.Server
 let port: number
+let rests: FloodRests
 /** What was read, in its order: a flood, or the target of a request. */
 let read: string[]
 /** Floods of each turn of the event loop. */
@@ -34,7 +35,7 @@ beforeEach(async () => {
       if (req.method === 'GET') res.end()
     }),
   )
-  const rests = new FloodRests(server, { isAccepted: (raw) => accepted.has(raw.remotePort ?? 0) }, false)
+  rests = new FloodRests(server, { isAccepted: (raw) => accepted.has(raw.remotePort ?? 0) }, false)
   server.on('connection', (socket: Socket) =>
     boundReads(socket, { take: () => nextTurn(), onManyPieces: () => flooded(rests, socket) }),
   )
@@ -100,9 +101,25 @@ it('behind a flood the strangers of its address rest, but not those on whose con
   expect(read).toEqual(['127.0.0.2', '127.0.0.2'])
 })
 
+it('floods count as coming from many for at least a minute after each, however long ago the first one came', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  const flood = async (address: string): Promise<void> => {
+    const client = await open(address, POST)
+    read.length = 0
+    client.write(CHUNKS)
+    while (!read.includes('flood')) await nextTurn()
+  }
+  await flood('127.0.0.2')
+  vi.advanceTimersByTime(59_000)
+  for (let i = 3; i < 11; i++) await flood(`127.0.0.${i}`)
+  vi.advanceTimersByTime(59_000)
+  expect(rests.comeFromMany).toBe(true)
+  vi.advanceTimersByTime(120_000)
+  expect(rests.comeFromMany).toBe(false)
+})
+
 describe('by TLS', () => {
   let secure: https.Server
-  let rests: FloodRests
   beforeEach(async () => {
     secure = closedAtEnd(
       https.createServer(testCertificate(), (req, res) => {

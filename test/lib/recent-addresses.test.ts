@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RecentAddresses } from '../../src/edge/recent-addresses.ts'
+import { RecentAddresses } from '../../src/lib/recent-addresses.ts'
 
 let at = 0
 
@@ -22,7 +22,16 @@ it('an address that comes again is remembered from then on', () => {
   at += 1500
   recent.add('192.0.2.1')
   at += 1500
-  expect(recent.has('192.0.2.1')).toBe(true)
+  expect([recent.has('192.0.2.1'), recent.size]).toEqual([true, 1])
+})
+
+it('an address that comes in each period counts once', () => {
+  const recent = remembering(10)
+  recent.add('192.0.2.1')
+  at += 1000
+  recent.add('192.0.2.1')
+  recent.add('192.0.2.2')
+  expect(recent.size).toBe(2)
 })
 
 it('the last ones of a million addresses in one period are remembered, twice as many as may come at most', () => {
@@ -36,6 +45,6 @@ it('nobody is remembered when nobody has come for two periods', () => {
   const recent = remembering(1000)
   for (let i = 0; i < 100; i++) recent.add(`${i}`)
   at += 2000
-  expect(recent.has('0')).toBe(false)
   expect(recent.size).toBe(0)
+  expect(recent.has('0')).toBe(false)
 })

@@ -29,10 +29,13 @@ export class RecentAddresses {
   add(address: string): void {
     this.#forget()
     if (this.#current.size >= this.#most && !this.#current.has(address)) this.#beginPeriod(this.#current)
+    this.#before.delete(address)
     this.#current.add(address)
   }
 
+  /** How many addresses are remembered. */
   get size(): number {
+    this.#forget()
     return this.#current.size + this.#before.size
   }
 
