@@ -115,10 +115,11 @@ class Turns {
     return turn === undefined || turn.first === null ? null : this.#wait(address, turn, 0)
   }
 
-  /** Moves an address that waits to the end of the queue that `queueOf` gives, which may have changed. */
+  /** Moves an address that waits to the end of the queue that `queueOf` gives, unless it waits there already. */
   protected queueAgain(address: string): void {
     const turn = this.#addresses.get(address)
     if (turn === undefined || turn.first === null) return
+    if (this.#queues[this.queueOf(address)]?.addresses.has(address)) return
     for (const { addresses } of this.#queues) addresses.delete(address)
     this.#queue(address, turn)
   }

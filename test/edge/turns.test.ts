@@ -230,6 +230,16 @@ describe('while thousands of addresses ask again as soon as they have their resp
     acceptedFrom(at(11))
     expect(await turns(3)).toEqual([[], ['s11', 's0', 's1'], ['s2', 's3']])
   })
+
+  it('a request that waits keeps its place however many credentials of its address are accepted meanwhile', async () => {
+    const [user, swarm] = [newNet()(0), newNet()]
+    fillTurn()
+    enter(user, 'user', stranger)
+    for (let i = 0; i < 100; i++) enter(swarm(i), 's', stranger)
+    acceptedFrom(user)
+    const [, next = []] = await turns(5)
+    expect(next).toContain('user')
+  })
 })
 
 it('no more than 64 requests of strangers, from new addresses or not, begin in a turn, and a user waits for none of them', async () => {
