@@ -115,6 +115,9 @@ const TURN_MS = 1000
 /** How long a connection is not read after it has sent too much that is ignored, in milliseconds. */
 const REST_MS = 1000
 
+/** How often the address of a client's own connection is noted again, in milliseconds. This is far less than what `turns.ts` remembers. */
+const NOTE_AGAIN_MS = 60_000
+
 /** Why a connection is not read: requests of its address wait, a request of its own waits for its turn, or too much was ignored. */
 type Hold = 'others' | 'turn' | 'rest'
 
@@ -141,6 +144,8 @@ export class ClientConnection implements ClientPeer {
   readonly address: string
   readonly peer: string
   #isAccepted = false
+  /** From when on an accepted credential lets the address be noted again. */
+  #noteAgainAt = 0
   readonly #context: ConnectionContext
   readonly #socket: Socket
   readonly #open: Pick<OpenConnection, 'idleSince'>
@@ -201,11 +206,19 @@ export class ClientConnection implements ClientPeer {
   }
 
   accepted(address: string | null): void {
-    // The address is noted once for a client's own connection, and every time for a proxy's, which has other clients too.
-    if (address !== null && (!this.#isAccepted || address !== this.peer)) acceptedFrom(address)
+    // The address is noted each minute for a client's own connection, and every time for a proxy's, which has other clients too.
+    if (address === this.peer) this.#noteAgain()
+    else if (address !== null) acceptedFrom(address)
     if (this.#isAccepted) return
     this.#isAccepted = true
     this.#onAccepted()
+  }
+
+  #noteAgain(): void {
+    const now = performance.now()
+    if (now < this.#noteAgainAt) return
+    this.#noteAgainAt = now + NOTE_AGAIN_MS
+    acceptedFrom(this.peer)
   }
 
   serve(req: IncomingMessage, res: ServerResponse): void {

@@ -1,6 +1,11 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import type { ClientPeer } from '../../src/edge/connection.ts'
+import { wasAcceptedFrom } from '../../src/edge/turns.ts'
 import { sent } from './bare-listener.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 async function connection(): Promise<ClientPeer> {
   const { requests } = await sent('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -19,4 +24,14 @@ it('a stranger whose request comes by a proxy is none the less one because a use
   proxied.accepted('203.0.113.7')
   expect([proxied.isLikelyKnown('203.0.113.7'), proxied.isLikelyKnown('203.0.113.8')]).toEqual([true, false])
   expect((await connection()).isLikelyKnown('203.0.113.7')).toBe(true)
+})
+
+it('an address is remembered for as long as credentials are accepted on one of its connections', async () => {
+  const client = await connection()
+  vi.useFakeTimers({ toFake: ['performance'] })
+  for (let minutes = 0; minutes < 30; minutes += 4) {
+    client.accepted(client.peer)
+    vi.advanceTimersByTime(4 * 60_000)
+  }
+  expect(wasAcceptedFrom(client.peer)).toBe(true)
 })
