@@ -88,8 +88,11 @@ export function createShares(): Shares {
   }
 }
 
+/** Tries again to take what its holder waits for. @returns whether the next one who waits for the same party may try too */
+type Retry = () => boolean
+
 /** The waiting set of most parties, to which nothing is ever added. */
-const NOBODY: Set<() => void> = new Set()
+const NOBODY: Set<Retry> = new Set()
 
 /** An address, a network or a user, the strangers, or all together: each has a bound of its own. */
 class Party {
@@ -109,7 +112,7 @@ class Party {
   /** How many holders count for this party. */
   holders = 0
   /** Those who wait until this party has fewer upstream connections, in the order of arrival. */
-  waiting: Set<() => void> = NOBODY
+  waiting: Set<Retry> = NOBODY
 
   constructor(bound: Bound) {
     this.bound = bound
@@ -121,15 +124,14 @@ class Party {
     return max !== null && this.held[thing] + more > max ? { thing, bound: this.bound, max } : null
   }
 
-  queue(retry: () => void): this {
+  queue(retry: Retry): this {
     if (this.waiting === NOBODY) this.waiting = new Set()
     this.waiting.add(retry)
     return this
   }
 
   wakeNext(): void {
-    const [next] = this.waiting
-    next?.()
+    for (const retry of this.waiting) if (!retry()) return
   }
 }
 
@@ -241,18 +243,18 @@ class HolderOfShares implements Holder {
         at.waiting.delete(retry)
         resolve(result)
       }
-      const retry = (): void => {
+      const retry = (): boolean => {
         const before = at
         const exhausted = this.take(thing, rules)
         const full = this.#partyOf(exhausted)
-        if (full === before) return
+        if (full === before) return false
         if (full === null) end(exhausted)
         else {
           before.waiting.delete(retry)
           at = full.queue(retry)
         }
         // If another bound keeps this holder from taking the place, the next holder may take it.
-        if (exhausted !== null) before.wakeNext()
+        return exhausted !== null
       }
       const timer = setTimeout(() => end(this.take(thing, rules)), ms)
       at.queue(retry)

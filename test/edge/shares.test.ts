@@ -232,6 +232,24 @@ describe('who waits for a connection to the upstream', () => {
   })
 })
 
+it('any number of requests of a user without room may wait at an address, and the request behind them gets the place that is free', async () => {
+  const shared = rules({ upstream_connections: { address: 1, user: 1 } })
+  const shares = createShares()
+  const of = (user: string, address: string): Holder => {
+    const holder = shares.holder(address)
+    holder.identify(user, true, shared)
+    return holder
+  }
+  const ask = (holder: Holder) => holder.takeWithin('upstream_connections', shared, 60_000)
+  const ofBob = of('bob', 'a')
+  expect([ask(ofBob), ask(of('alice', 'b'))]).toEqual([null, null])
+  const waiting = Array.from({ length: 20_000 }, () => of('alice', 'a'))
+  for (const holder of waiting) void ask(holder)
+  const behind = ask(of('carol', 'a'))
+  ofBob.end()
+  expect(await behind).toBe(null)
+})
+
 it('agrees with a plain list of who holds what, whatever is taken, given and ended', () => {
   const small = fc.constantFrom<number | null>(null, 1, 2, 3)
   const bounds = fc.record({
