@@ -77,7 +77,7 @@ function unknownMethodIn({ rawPacket, bytesParsed = 0 }: ParserError): string | 
 
 /** Whether a piece begins with a request line whose target alone is longer than targets may be. */
 function beginsTooLong(piece: Buffer | undefined, maxUrl: number): boolean {
-  const target = /^[A-Z-]+ (\/[^ \r\n]*)/.exec(piece?.toString('latin1') ?? '')?.[1]
+  const target = /^[A-Z-]+ ((?:https?:\/)?\/[^ \r\n]*)/.exec(piece?.toString('latin1') ?? '')?.[1]
   return target !== undefined && target.length > maxUrl
 }
 
