@@ -33,7 +33,7 @@ export class GatheredNotes<T> {
 
   /** Returns at once. @returns `false` if too many notes wait already: then this one is not written */
   add(name: string, note: T): boolean {
-    if (this.#waiting.size >= this.#most) return false
+    if (this.#waiting.size >= this.#most && !this.#waiting.has(name)) return false
     this.#waiting.set(name, note)
     this.#writeSoon(this.#gatherMs)
     return true
