@@ -12,9 +12,16 @@ export function tagOf(bytes: Buffer | string): string {
   return `W/"sha-${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
 }
 
-/** Whether the client has the response already. @param etag of the response, as `tagOf` makes it @param ifNoneMatch the field If-None-Match */
+/** Whether the client has the response already, by a weak comparison (RFC 9110, 13.1.2). @param etag of the response, as `tagOf` makes it @param ifNoneMatch the field If-None-Match */
 export function isKnown(etag: string | null, ifNoneMatch: string | undefined): boolean {
   if (etag === null || ifNoneMatch === undefined) return false
+  if (ifNoneMatch.trim() === '*') return true
+  const opaque = opaqueOf(etag)
   // A split at /\s*,\s*/ would read a run of blanks again from each of its places, so a long run would take quadratic time.
-  return ifNoneMatch.split(',').some((tag) => tag.trim() === etag)
+  return ifNoneMatch.split(',').some((tag) => opaqueOf(tag.trim()) === opaque)
+}
+
+/** A tag without the mark of a weak one. Some proxies remove the mark. */
+function opaqueOf(tag: string): string {
+  return tag.startsWith('W/') ? tag.slice(2) : tag
 }
