@@ -14,7 +14,7 @@ const NUMBERS = 10
 
 /** The most runs of one window. If there are more, the oldest are forgotten. */
 export const MOST_RUNS = 3000
-/** In bytes. In a value that is longer, a new run replaces all earlier runs of its window. */
+/** In bytes. In a value that is longer, a new run replaces as many of the oldest runs of its window as are too many. */
 export const LONGEST_HISTORY = 1_048_576
 
 interface Section {
@@ -130,14 +130,17 @@ export function addRuns(
 ): Buffer {
   const parts: Buffer[] = []
   const rest = new Set(runs)
+  let length = bytes.length
   for (let s = sectionAt(bytes, 0, bytes.length); s !== null; s = sectionAt(bytes, s.end, bytes.length)) {
     const { category: name, seconds, first, end } = s
     const run = name === category ? runs.find((each) => each.seconds === seconds) : undefined
     const kept = { ...s, keptSeconds: Math.max(run?.keptSeconds ?? 0, Math.min(s.keptSeconds, mostSeconds)) }
     let from = first
-    const isTooMany = (): boolean => (end - from) / RUN >= MOST_RUNS || bytes.length > LONGEST_HISTORY
-    while (from < end && (endOf(bytes.readUIntBE(from, 6), kept) <= now || (run !== undefined && isTooMany())))
+    const isTooMany = (): boolean => (end - from) / RUN >= MOST_RUNS || length > LONGEST_HISTORY
+    while (from < end && (endOf(bytes.readUIntBE(from, 6), kept) <= now || (run !== undefined && isTooMany()))) {
       from += RUN
+      length -= RUN
+    }
     if (run !== undefined) {
       parts.push(sectionOf(category, { ...run, keptSeconds: kept.keptSeconds }, bytes.subarray(from, end)))
       rest.delete(run)

@@ -116,7 +116,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'local is_over = false',
   ]),
   redisHistory(HISTORY_LUA, 'the script keeps any number of runs', [
-    '((next_at - first) / RUN >= MOST_RUNS or #bytes > LONGEST)',
+    '((next_at - first) / RUN >= MOST_RUNS or length > LONGEST)',
     'false',
   ]),
   redisHistory(HISTORY_LUA, 'the script keeps shorter windows as long as the longest', [
@@ -225,7 +225,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'return startedAt + (seconds + keptSeconds) * 1000',
     'return startedAt + (keptSeconds + 0 * seconds) * 1000',
   ]),
-  history(PACKED, 'a packed history keeps any number of runs', ['(end - from) / RUN >= MOST_RUNS || bytes', 'bytes']),
+  history(PACKED, 'a packed history keeps any number of runs', ['(end - from) / RUN >= MOST_RUNS || length', 'length']),
   history(PACKED, 'a packed history is never trimmed by time', [
     'endOf(bytes.readUIntBE(from, 6), kept) <= now || (run',
     '(run',

@@ -3,10 +3,10 @@ import type { EndedRun } from '../../src/quota/history.ts'
 import {
   addRuns,
   eachPackedRun,
-  LONGEST_HISTORY,
   MOST_RUNS,
   packedHistoryEnds,
 } from '../../src/store/packed-history.ts'
+import { overlongHistory, runOf } from './overlong-history.ts'
 
 const HOUR = 3_600_000
 const AT = Date.UTC(2040, 0, 1)
@@ -24,6 +24,15 @@ function startsIn(bytes: Buffer): number[] {
   return starts
 }
 
+/** Filler of another category is left out. */
+function startsOfRead(bytes: Buffer): number[] {
+  const starts: number[] = []
+  eachPackedRun(bytes, 0, 2 ** 48, (category, _seconds, startedAt) => {
+    if (category === 'read') starts.push((startedAt - AT) / HOUR)
+  })
+  return starts
+}
+
 describe('a packed history', () => {
   it(`a packed history has ${MOST_RUNS} runs of a window, without the oldest of more`, () => {
     let bytes: Buffer = NOTHING
@@ -31,21 +40,10 @@ describe('a packed history', () => {
     expect(startsIn(bytes)).toEqual(Array.from({ length: MOST_RUNS }, (_, i) => i + 2))
   })
 
-  it('a packed history grows no more when it is as long as no other', () => {
-    let bytes: Buffer = NOTHING
-    for (let i = 0; i < 3; i++) bytes = addRuns(bytes, 'read', [run(i)], AT)
-    for (let i = 0; bytes.length <= LONGEST_HISTORY; i++) {
-      const name = `category-${i}`
-      const runs = Buffer.alloc(1 + name.length + 10 + 12 * 60_000)
-      runs[0] = name.length
-      runs.write(name, 1)
-      runs.writeUInt32BE(10 ** 8, 1 + name.length + 4)
-      runs.writeUInt16BE(60_000, 1 + name.length + 8)
-      for (let at = 0; at < 60_000; at++) runs.writeUIntBE(AT, 1 + name.length + 10 + 12 * at, 6)
-      bytes = Buffer.concat([bytes, runs])
-    }
-    expect(startsIn(addRuns(bytes, 'read', [run(3)], AT)).slice(0, 4)).not.toContain(0)
-    expect(addRuns(bytes, 'read', [run(3)], AT).length).toBeLessThanOrEqual(bytes.length)
+  it('a packed history that is too long loses as many of the oldest runs of a window as are needed for a new one', () => {
+    const bytes = addRuns(overlongHistory(AT), 'read', [runOf(AT, 10)], AT)
+    expect(startsOfRead(bytes)).toEqual([3, 4, 5, 6, 7, 8, 9, 10])
+    expect(startsOfRead(addRuns(bytes, 'read', [runOf(AT, 11)], AT))).toEqual([4, 5, 6, 7, 8, 9, 10, 11])
   })
 
   it('a packed history is read as far as it is whole', () => {

@@ -12,7 +12,8 @@ local HISTORIES = { ['c:'] = 'h:', ['o:'] = 'ho:' }
 
 -- Created when the first history is touched, because most batches touch none and should not pay for these functions.
 local function history_functions()
-  -- The most runs of one window. If there are more, the oldest are forgotten. In a value that is too long, a new run replaces all earlier ones.
+  -- The most runs of one window. If there are more, the oldest are forgotten. In a value that is too long, a new run
+  -- replaces as many of the oldest runs of its window as are too many.
   local MOST_RUNS = 3000
   local RUN = 12
 
@@ -80,15 +81,18 @@ local function history_functions()
     return is_any and runs or nil
   end
 
-  -- The runs of a section from the first one that must still be kept. @param lasts  from the start of a run, in milliseconds
-  local function kept_runs(bytes, first, next_at, lasts, now, is_added)
+  -- The runs of a section from the first one that must still be kept, and how long the history is without those before it.
+  -- @param lasts   from the start of a run, in milliseconds
+  -- @param length  of the history, without the runs that earlier sections have lost
+  local function kept_runs(bytes, first, next_at, lasts, now, is_added, length)
     while first < next_at do
       local is_over = unpack_bytes('>I6', bytes, first) + lasts <= now
-      local is_too_many = is_added and ((next_at - first) / RUN >= MOST_RUNS or #bytes > LONGEST)
+      local is_too_many = is_added and ((next_at - first) / RUN >= MOST_RUNS or length > LONGEST)
       if not is_over and not is_too_many then break end
       first = first + RUN
+      length = length - RUN
     end
-    return sub(bytes, first, next_at - 1)
+    return sub(bytes, first, next_at - 1), length
   end
 
   -- Appends a run. If the last run has the same start, because it was emptied at once, the two become one.
@@ -102,14 +106,15 @@ local function history_functions()
   -- runs for as long as before.
   -- @param longest  the longest time in seconds for which a run is kept
   local function with_runs(bytes, added, now, longest)
-    local parts, at = {}, 1
+    local parts, at, length = {}, 1, #bytes
     while true do
       local head, keep, first, next_at = runs_at(bytes, at)
       if not head then break end
+      local runs
       local run = added[head]
       keep = math.max(run and run.keep or 0, math.min(keep, longest))
       local lasts = (unpack_bytes('>I4', head, #head - 3) + keep) * 1000
-      local runs = kept_runs(bytes, first, next_at, lasts, now, run)
+      runs, length = kept_runs(bytes, first, next_at, lasts, now, run, length)
       if run then runs = append(runs, run.bytes) end
       if runs ~= '' then parts[#parts + 1] = head .. pack('>I4I2', keep, #runs / RUN) .. runs end
       added[head] = nil

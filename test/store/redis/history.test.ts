@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NO_RETENTION } from '../../../src/quota/history.ts'
 import type { HistoryScope } from '../../../src/quota/history-store.ts'
-import { addRuns } from '../../../src/store/packed-history.ts'
+import { addRuns, eachPackedRun } from '../../../src/store/packed-history.ts'
 import { connect, type RedisClient } from '../../../src/store/redis/client.ts'
 import { redisHistory } from '../../../src/store/redis/history.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
@@ -12,6 +12,7 @@ import { historyStoreSuite, KEPT_FOR_EVER, type OpenHistory } from '../../quota/
 import { type KeptUnderTest, keptSuite } from '../../quota/kept.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { invoiceSuite } from '../../usage/invoice.suite.ts'
+import { overlongHistory, runOf } from '../overlong-history.ts'
 import { clockedScripts } from './clocked.ts'
 
 let server: RedisServer
@@ -90,6 +91,26 @@ describe('a history in Redis', () => {
     const { history } = await redisHistory(client, keys).readHistory('personal', 'alice')
     history.eachRun(0, 2 * AT, (_category, _seconds, startedAt) => starts.push((startedAt - AT) / HOUR))
     expect([starts.length, starts[0], starts.at(-2), starts.at(-1)]).toEqual([3001, 1, 3001, 3002])
+  })
+
+  it('a history in Redis that is too long loses as many of the oldest runs of a window as are needed for a new one', async () => {
+    const keys = createKeys(`history-${randomUUID()}`)
+    const { settle } = clockedScripts(redis, keys, KEPT_FOR_EVER)
+    const limits = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 9 }], organisation: null, global: null }
+    const charge = { user: 'alice', organisation: null, category: 'read', cost: 7, limits }
+    const before = overlongHistory(AT)
+    await redis.set(keys.history('alice'), before, 'PXAT', 2 * AT)
+    for (const hours of [10, 11]) {
+      const charged = { instance: 'i', sequence: hours, refunds: [], charges: [charge] }
+      await settle(charged, AT + hours * HOUR)
+    }
+    const after = (await redis.getBuffer(keys.history('alice'))) ?? Buffer.alloc(0)
+    const starts: number[] = []
+    eachPackedRun(after, 0, 2 * AT, (category, _seconds, startedAt) => {
+      if (category === 'read') starts.push((startedAt - AT) / HOUR)
+    })
+    expect(starts).toEqual([3, 4, 5, 6, 7, 8, 9, 10])
+    expect(after.length).toBe(addRuns(before, 'read', [runOf(AT, 10)], AT).length)
   })
 
   it('a history in Redis is changed at a start, and not at tokens that look like it', async () => {
