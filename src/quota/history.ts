@@ -13,6 +13,9 @@ export interface Retention {
   isAnonymous(user: string): boolean
 }
 
+/** The most runs of one window that a store keeps. If there are more, the oldest are forgotten. */
+export const MOST_RUNS = 3000
+
 export const NO_RETENTION: Retention = {
   longestSeconds: 0,
   shorterSeconds: 0,

@@ -1,4 +1,4 @@
-import type { EndedRun } from '../quota/history.ts'
+import { type EndedRun, MOST_RUNS } from '../quota/history.ts'
 import type { RunVisitor } from '../quota/history-store.ts'
 
 /**
@@ -12,8 +12,6 @@ const RUN = 12
 /** The size of the numbers between name and runs, in bytes. */
 const NUMBERS = 10
 
-/** The most runs of one window. If there are more, the oldest are forgotten. */
-export const MOST_RUNS = 3000
 /** In bytes. In a value that is longer, a new run replaces as many of the oldest runs of its window as are too many. */
 export const LONGEST_HISTORY = 1_048_576
 

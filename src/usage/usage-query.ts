@@ -1,6 +1,6 @@
 import { countedName, isBook, LONGEST, longestOf } from '../quota/books.ts'
 import { type Calendar, firstMomentOf, periodOf } from '../quota/calendar.ts'
-import { keptOf, type Retention } from '../quota/history.ts'
+import { keptOf, MOST_RUNS, type Retention } from '../quota/history.ts'
 import type { CountedSince, KeptStates } from '../quota/history-store.ts'
 import { keptForCertain } from '../quota/kept.ts'
 import { endOf, type Window } from '../quota/window.ts'
@@ -432,9 +432,6 @@ function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept, k
 
 /** The step of series. */
 const HALF_HOUR_MS = DAY_MS / 48
-
-/** The most runs of one window in a store. */
-const MOST_RUNS = 3000
 
 /** Whole days are read from the days of the series, unless half hours cover more of the range. */
 function seriesOf(asked: Asked, context: UsageContext): { readonly byDays: boolean; readonly gaps: readonly string[] } {

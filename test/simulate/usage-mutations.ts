@@ -116,7 +116,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'local is_over = false',
   ]),
   redisHistory(HISTORY_LUA, 'the script keeps any number of runs', [
-    '((next_at - first) / RUN >= MOST_RUNS or length > LONGEST)',
+    '((next_at - first) / RUN >= MOST_RUNS or length > LONGEST_HISTORY)',
     'false',
   ]),
   redisHistory(HISTORY_LUA, 'the script keeps shorter windows as long as the longest', [

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { EndedRun } from '../../src/quota/history.ts'
-import {
-  addRuns,
-  eachPackedRun,
-  MOST_RUNS,
-  packedHistoryEnds,
-} from '../../src/store/packed-history.ts'
+import { type EndedRun, MOST_RUNS } from '../../src/quota/history.ts'
+import { addRuns, eachPackedRun, packedHistoryEnds } from '../../src/store/packed-history.ts'
 import { overlongHistory, runOf } from './overlong-history.ts'
 
 const HOUR = 3_600_000

@@ -1,10 +1,9 @@
+import { MOST_RUNS } from '../../quota/history.ts'
 import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { formatDuration } from '../units.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 
-/** The most runs of one window that a store keeps (store/packed-history.ts). */
-const MOST_RUNS = 3000
 /** The size of a run in bytes. */
 const RUN = 12
 /** The largest history in bytes that gets no warning. For 100,000 users, one category of this size takes 1.6 GB. */

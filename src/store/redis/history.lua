@@ -12,9 +12,6 @@ local HISTORIES = { ['c:'] = 'h:', ['o:'] = 'ho:' }
 
 -- Created when the first history is touched, because most batches touch none and should not pay for these functions.
 local function history_functions()
-  -- The most runs of one window. If there are more, the oldest are forgotten. In a value that is too long, a new run
-  -- replaces as many of the oldest runs of its window as are too many.
-  local MOST_RUNS = 3000
   local RUN = 12
 
   -- The section at a position. Returns its head (category and length of the window), how long a run is kept after its end in seconds, where its
@@ -41,7 +38,7 @@ local function history_functions()
   -- MGET returns nothing for a key of another type.
   local function read_history(key)
     local bytes = call('MGET', key)[1]
-    return bytes and #bytes <= 2 * LONGEST and bytes or ''
+    return bytes and #bytes <= 2 * LONGEST_HISTORY and bytes or ''
   end
 
   -- The runs that a counter no longer holds, by the heads of their sections. A run that started in the future gets another start and
@@ -87,7 +84,7 @@ local function history_functions()
   local function kept_runs(bytes, first, next_at, lasts, now, is_added, length)
     while first < next_at do
       local is_over = unpack_bytes('>I6', bytes, first) + lasts <= now
-      local is_too_many = is_added and ((next_at - first) / RUN >= MOST_RUNS or length > LONGEST)
+      local is_too_many = is_added and ((next_at - first) / RUN >= MOST_RUNS or length > LONGEST_HISTORY)
       if not is_over and not is_too_many then break end
       first = first + RUN
       length = length - RUN

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { PLAN_WORDS } from '../../../src/store/redis/batch-text.ts'
 import { CHARGE_LUA, CONTROL_LUA } from '../../../src/store/redis/client.ts'
-import { SECTION_WORDS } from '../../../src/store/redis/form/section.ts'
+import { WORDS } from '../../../src/store/redis/script-words.ts'
 
-const words = Object.keys({ ...PLAN_WORDS, ...SECTION_WORDS })
+const words = Object.keys(WORDS)
 
 it('no script that is sent to Redis has a word of the form left, which Lua would take for nothing', () => {
   for (const lua of [CHARGE_LUA, CONTROL_LUA]) {
