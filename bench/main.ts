@@ -126,11 +126,10 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   try {
     const other = given.against === null ? null : checkoutOf(given.against, mkdtempSync(join(folder, 'other-')))
-    const options = { ...given, against: other?.folder ?? null }
-    const within = withinFolder(folder, options)
-    const { profile: row, only, write } = options
+    const within = withinFolder(folder, given)
+    const { profile: row, only, write } = given
     if (row !== null) return console.log(await within((bench) => profile(row, bench)))
-    const report = await measureGroups(options, other, within, priority)
+    const report = await measureGroups(given, other, within, priority)
     console.log(reportText(report))
     if (write) (only === null ? writeReport : writeSections)(PAGE, report)
   } finally {

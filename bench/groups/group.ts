@@ -11,8 +11,6 @@ export interface Bench extends Rounds {
   readonly openLoop: OpenLoopLoad
   /** The run only checks that the benchmark works: long work may be made smaller. */
   readonly quick: boolean
-  /** Folder of the other checkout that `--against` names; `null` for none. */
-  readonly against: string | null
   /** The commit that attacks are compared with. */
   readonly before: string
 }
