@@ -1,14 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { configurationFor } from './checkout.ts'
 import { type NginxLimits, quotaConfig, upstreamConfig } from './nginx/config.ts'
 import { freePort, LOADING_CORE, type Server, startServer, TESTED_CORE } from './processes.ts'
 import { AUDIENCE, ISSUER, SECRET } from './requests.ts'
+import { until } from './until.ts'
 
 /** The place where `npm run build` leaves the program, from the folder of a checkout. */
 export const BUILT = 'dist/main.js'
+
+/** Ten seconds: the 200 ms of the watch and the reading, on a machine that is busy elsewhere. */
+const TAKEN_TRIES = 200
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
@@ -20,8 +25,8 @@ export interface Running extends Server {
 export interface RunningGateway extends Running {
   /** The port of its administrators' listener. */
   readonly admin: number
-  /** Writes its configuration anew, with these sections replaced. */
-  reconfigure(change: object): void
+  /** Writes its configuration anew, with these sections replaced. Resolves when it is in force in all processes. */
+  reconfigure(change: object): Promise<void>
 }
 
 /** The same server without and with its access log. */
@@ -138,15 +143,14 @@ export function createStage(parent: string): Stage {
     const own = folder('gateway')
     const [port, admin] = [await freePort(), await freePort()]
     const config = join(own, 'tollgate.yaml')
-    const reconfigure = (change?: object): void => {
-      const wanted = gatewayConfig(port, admin, { ...options, ...(change && { change }) })
-      writeFileSync(config, JSON.stringify(checkout === undefined ? wanted : knownTo(checkout, wanted)))
-    }
-    reconfigure()
+    const write = (change?: object): string =>
+      writeConfiguration(config, gatewayConfig(port, admin, { ...options, ...(change && { change }) }), checkout)
+    write()
     const main = join(checkout ?? file('..'), built ? BUILT : 'src/main.ts')
     if (built) compiled ??= folder('compiled')
     const node = compiled !== undefined && built ? nodeOfTheImage(compiled) : [process.execPath]
     const running = await start([...node, ...flags, main, 'serve', '-c', config], cores, port, own)
+    const reconfigure = (change: object): Promise<void> => taken(write(change), join(own, 'output'))
     return { ...running, admin, reconfigure }
   }
 
@@ -169,11 +173,26 @@ export function createStage(parent: string): Stage {
   }
 }
 
-/** Keys that are left out are reported, because they may be the reason for a lower cost. */
-function knownTo(checkout: string, wanted: object): object {
-  const { fitting, left } = configurationFor(checkout, wanted)
+/** Resolves when the log reports that a configuration is in force. A line that names a worker is about that worker alone. */
+function taken(text: string, log: string): Promise<void> {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
+  const line = new RegExp(`^(?!.*"worker").*"hash":"${hash}".*"configuration loaded"`, 'm')
+  return until(async () => {
+    if (!line.test(readFileSync(log, 'utf8'))) throw new Error('the configuration was not taken')
+  }, TAKEN_TRIES)
+}
+
+/**
+ * Writes a file for the gateway of a checkout. Keys that are left out are reported, because they may be the reason for a
+ * lower cost.
+ * @returns its text
+ */
+function writeConfiguration(file: string, wanted: object, checkout?: string): string {
+  const { fitting, left } = checkout === undefined ? { fitting: wanted, left: [] } : configurationFor(checkout, wanted)
   if (left.length > 0) process.stderr.write(`bench: the other checkout does not know ${left.join(', ')}\n`)
-  return fitting
+  const text = JSON.stringify(fitting)
+  writeFileSync(file, text)
+  return text
 }
 
 export async function offAndOn(start: (log: boolean) => Promise<Running>): Promise<Pair> {

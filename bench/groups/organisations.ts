@@ -7,8 +7,8 @@ import { jwtOf, userName } from '../requests.ts'
 import { measureRounds, type Row } from '../rows.ts'
 import { askRedis, ISSUERS, PLENTY, type Running } from '../servers.ts'
 import { ratios } from '../statistics.ts'
+import { until } from '../until.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
-import { until } from './until.ts'
 
 /** As many users as in the rows of the other groups. */
 const USERS = 1000

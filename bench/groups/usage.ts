@@ -14,8 +14,8 @@ import { piecesOf, writerOf } from '../../src/usage/usage-text.ts'
 import { table } from '../report.ts'
 import { userName } from '../requests.ts'
 import { askRedis, PLENTY, type Running } from '../servers.ts'
+import { until } from '../until.ts'
 import type { Group } from './group.ts'
-import { until } from './until.ts'
 
 const USERS = 100_000
 const BATCH = 500

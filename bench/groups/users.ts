@@ -5,9 +5,9 @@ import { jwtOf, userName } from '../requests.ts'
 import { measureRounds, type Row } from '../rows.ts'
 import { ISSUERS, PLENTY, type Running } from '../servers.ts'
 import { ratios } from '../statistics.ts'
+import { until } from '../until.ts'
 import type { Bench, Group } from './group.ts'
 import { shuffled } from './shuffle.ts'
-import { until } from './until.ts'
 
 const FEW = 1000
 const MANY = 1_000_000
