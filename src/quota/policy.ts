@@ -294,6 +294,23 @@ function createTraces({
     return scope === 'organisation' ? ofTheirs : undefined
   }
 
+  /** The value that an override sets for a window; `undefined` if the plan's limit stays in force. */
+  function ownIn(
+    by: OrganisationOverride | undefined,
+    ofPlan: PlanLayers,
+    scope: LimitScope,
+    category: string,
+    window: string,
+  ): number | undefined {
+    const set = by?.limits.get(category)?.get(window)
+    if (by === undefined || set === undefined) return undefined
+    return setIn(
+      by,
+      set,
+      ofPlan.limits(scope, category).find((limit) => limit.window.name === window),
+    )
+  }
+
   function trace(category: string, payer: Payer, origin: Origin = () => null): Trace {
     const { personal, organisation, global } = limitsFor(category, payer)
     const override = heldBy(overrides.get(payer.user), payer.organisation)
@@ -301,17 +318,15 @@ function createTraces({
     const ofPlan = layers.get(plan?.name ?? null) as PlanLayers
     const traced = (scope: LimitScope, limit: Limit): LimitTrace => {
       const by = setFor(scope, payer)
-      const set = by?.limits.get(category)?.get(limit.window.name)
-      const planned = ofPlan.limits(scope, category).find(({ window }) => window.name === limit.window.name)
-      const own = by === undefined ? undefined : setIn(by, set, planned)
+      const own = ownIn(by, ofPlan, scope, category, limit.window.name)
       const made =
         by !== undefined && own !== undefined
           ? setBy(scope, amountOf({ value: own, over: by.over?.get(category)?.get(limit.window.name) }), by)
           : chosen(ofPlan.explain(scope, category, limit.window, origin), plan, override)
       const times =
-        by?.factor === undefined
-          ? made
-          : timesFactor(made, scope, by, own ?? promisedIn(ofPlan.limits(scope, category), limit.window.name))
+        by !== undefined && isMultiplying(by)
+          ? timesFactor(made, scope, by, own ?? promisedIn(ofPlan.limits(scope, category), limit.window.name))
+          : made
       return {
         ...limit,
         ...beginning(lessKept(times, limit), limit, { period: periodDayOf(payer, scope), scope, by, plan }),
@@ -344,13 +359,13 @@ function createTraces({
 
   function layerOf(scope: ScopeName, category: string, payer: Payer, window: string): Layer | 'override' | null {
     const by = setFor(scope, payer)
-    if (by?.factor === 0 || by?.limits.get(category)?.has(window)) return 'override'
     const ofPlan = layers.get(planOf(payer)?.name ?? null) as PlanLayers
+    if (by?.factor === 0 || by?.limits.get(category)?.has(window)) return 'override'
     return ofPlan.layerOf(scope, category, window)
   }
 
   function followsSettings(category: string, payer: Payer, window: string): boolean {
-    if (heldBy(overrides.get(payer.user), payer.organisation)?.factor !== undefined) return false
+    if (isMultiplying(setFor('personal', payer) ?? {})) return false
     const layer = layerOf('personal', category, payer, window)
     return layer === 'baselines' || layer === 'custom'
   }
@@ -432,12 +447,17 @@ const OF_OVERRIDE = {
 
 type Multiplying = Pick<Override, 'factor' | 'reason' | 'beneath'>
 
+/** A factor of 1 leaves limits as they are, and callers with it share them with others. */
+function isMultiplying({ factor = 1 }: Pick<Override, 'factor'>): boolean {
+  return factor !== 1
+}
+
 /** Names the reason of an override once: behind its factor if it has one, unless the factor has a reason of its own. */
 function setBy(scope: LimitScope, own: string, by: Multiplying): Layers {
   const { source, value } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
   return {
     source,
-    steps: [`${value}${own}${by.factor === undefined || by.beneath !== undefined ? because(reasonBeneath(by)) : ''}`],
+    steps: [`${value}${own}${!isMultiplying(by) || by.beneath !== undefined ? because(reasonBeneath(by)) : ''}`],
   }
 }
 

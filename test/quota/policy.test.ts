@@ -327,6 +327,15 @@ it('the way of a limit names the layers and the line in the file', () => {
   expect(policy.trace('read', payerOf('bob')).personal[0]?.steps[0]).toBe('baseline 120')
 })
 
+it('the way of a limit names no factor of 1, and neither does the source of a limit that others share', () => {
+  const policy = withOverride({ factor: 1, reason: 'as before' })
+  const [ofAlice, ofBob] = ['alice', 'bob'].map((user) => policy.sourceOf('read', payerOf(user), 'personal', '1h'))
+  expect([ofAlice, ofBob]).toEqual(['baseline', 'baseline'])
+  expect(policy.followsSettings('read', payerOf('alice'), '1h')).toBe(true)
+  const own = withOverride({ limits: table({ read: { '1h': 7 } }), factor: 1, reason: 'as before' })
+  expect(told(own, 'alice').personal).toEqual([7, 'override', 'override 7 (as before)'])
+})
+
 it('the way of a limit leaves out a layer that changes nothing, but for the adaptive one, which may at any moment', () => {
   expect(told(createPolicy(settings())).personal).toEqual([120, 'baseline', 'baseline 120 (tollgate.yaml:22)'])
   expect(told(createPolicy(settings({ mode: 'adaptive' }), 1)).personal).toEqual([
