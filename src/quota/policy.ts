@@ -360,7 +360,7 @@ function createTraces({
   function layerOf(scope: ScopeName, category: string, payer: Payer, window: string): Layer | 'override' | null {
     const by = setFor(scope, payer)
     const ofPlan = layers.get(planOf(payer)?.name ?? null) as PlanLayers
-    if (by?.factor === 0 || by?.limits.get(category)?.has(window)) return 'override'
+    if (by?.factor === 0 || ownIn(by, ofPlan, scope, category, window) !== undefined) return 'override'
     return ofPlan.layerOf(scope, category, window)
   }
 

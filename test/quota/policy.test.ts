@@ -336,6 +336,19 @@ it('the way of a limit names no factor of 1, and neither does the source of a li
   expect(told(own, 'alice').personal).toEqual([7, 'override', 'override 7 (as before)'])
 })
 
+it('an override for one organisation that would not lower a limit leaves it to the settings, and one that lowers it does not', () => {
+  const override = { limits: table({ read: { '1h': 120, '1d': 1199 } }), within: 'lab' }
+  const policy = withOverride(override)
+  const payer = { user: 'alice', organisation: 'lab', plan: null }
+  const of = (window: string) => [
+    policy.sourceOf('read', payer, 'personal', window),
+    policy.layerOf('personal', 'read', payer, window),
+    policy.followsSettings('read', payer, window),
+  ]
+  expect(of('1h')).toEqual(['baseline', 'baselines', true])
+  expect(of('1d')).toEqual(['override', 'override', false])
+})
+
 it('the way of a limit leaves out a layer that changes nothing, but for the adaptive one, which may at any moment', () => {
   expect(told(createPolicy(settings())).personal).toEqual([120, 'baseline', 'baseline 120 (tollgate.yaml:22)'])
   expect(told(createPolicy(settings({ mode: 'adaptive' }), 1)).personal).toEqual([
