@@ -31,13 +31,18 @@ export function offsetOf({ cursor = '' }: Fields): number {
   return /^\d{1,6}$/.test(cursor) ? Number(cursor) : 0
 }
 
-/** The cursors of the previous and the next page; `null` where there is none. */
+/** The offset of the last page if none of the rows is so far down, as behind an old link; otherwise the same offset. */
+export function offsetWithin(offset: number, total: number): number {
+  return offset < total ? offset : Math.max(0, Math.ceil(total / A_PAGE) - 1) * A_PAGE
+}
+
+/** The offsets of the previous and the next page; `null` where there is none. */
 export function pagesBeside(
   offset: number,
   total: number,
-): { readonly before: string | null; readonly behind: string | null } {
+): { readonly before: number | null; readonly behind: number | null } {
   return {
-    before: offset === 0 ? null : String(Math.max(0, offset - A_PAGE)),
-    behind: offset + A_PAGE < total ? String(offset + A_PAGE) : null,
+    before: offset === 0 ? null : Math.max(0, offset - A_PAGE),
+    behind: offset + A_PAGE < total ? offset + A_PAGE : null,
   }
 }

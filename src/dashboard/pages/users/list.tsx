@@ -12,6 +12,7 @@ import {
   type Kind,
   type ListFilter,
   offsetOf,
+  offsetWithin,
   pagesBeside,
 } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
@@ -52,11 +53,15 @@ interface ListPanelProps {
 export function ListPanel({ kind, organisation }: ListPanelProps) {
   const quota = useQuota()
   const search = useSearch(kind, quota, organisation)
-  const { query, filter, path } = search
+  const { query, filter, offset, path } = search
   const [isMany, setMany] = useState(false)
   const poll = usePoll<ListResponse>(path, isMany ? OF_MANY_EVERY_MS : EVERY_MS)
   const page = poll.data
   useEffect(() => setMany((page?.counts?.all ?? 0) > MANY), [page])
+  const within = page?.total === undefined ? offset : offsetWithin(offset, page.total)
+  useEffect(() => {
+    if (within !== offset) turnTo(within)
+  }, [within, offset])
   const lines = page === null ? null : linesOf(page, quota)
   const enter = useOpenOnly(kind, query, lines === null ? null : { lines, isAll: page?.total === lines.length })
   const out = isStoreOut(poll.error)
@@ -95,7 +100,7 @@ export function ListPanel({ kind, organisation }: ListPanelProps) {
                 read={poll.read}
               />
               <OpenTyped kind={kind} query={query} lines={lines ?? []} />
-              {page !== null && <Foot {...{ kind, page, organisation }} offset={search.offset} lines={lines ?? []} />}
+              {page !== null && <Foot {...{ kind, page, organisation }} offset={offset} lines={lines ?? []} />}
             </>
           )}
         </Loaded>
@@ -125,6 +130,11 @@ function useSearch(kind: Kind, quota: QuotaResponse | null, organisation: string
   return { query, filter, offset, isSearch, path: `/api/${kind}?${wish}` }
 }
 
+/** @param isStep whether Back returns to the present page of the list */
+function turnTo(offset: number, isStep = false): void {
+  changeFields({ cursor: offset === 0 ? null : String(offset) }, isStep)
+}
+
 const CSV_HEAD = ['plan', 'override', 'blocked', 'tokens']
 
 interface FootProps {
@@ -138,7 +148,6 @@ interface FootProps {
 /** Which entries are shown out of how many, the pages beside them, and the rows as a file. */
 function Foot({ kind, page: { total = 0, complete }, lines, offset, organisation }: FootProps) {
   const { before, behind } = pagesBeside(offset, total)
-  const turn = (cursor: string | null) => changeFields({ cursor: cursor === '0' ? null : cursor }, true)
   const csv = lines.flatMap(({ id, plans, override, blocked, use }) =>
     use === null ? [] : [[id, plans.join(' '), String(override !== null), String(blocked), use.tokens]],
   )
@@ -151,8 +160,8 @@ function Foot({ kind, page: { total = 0, complete }, lines, offset, organisation
     <div className="wrap list-foot">
       <span role="status">{t(complete === false ? 'users.ofMore' : 'users.ofAll', words)}</span>
       <Turning
-        onBefore={before === null ? null : () => turn(before)}
-        onNext={behind === null ? null : () => turn(behind)}
+        onBefore={before === null ? null : () => turnTo(before, true)}
+        onNext={behind === null ? null : () => turnTo(behind, true)}
       />
       {csv.length > 0 && (
         <a href={tableHref([kind === 'users' ? 'user' : 'organisation', ...CSV_HEAD], csv)} download={`${kind}.csv`}>
