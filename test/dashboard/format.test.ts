@@ -13,6 +13,10 @@ describe('a duration', () => {
     [125_000, '2 minutes 5 seconds'],
     [3_600_000, '1 hour'],
     [86_400_000 + 5 * 3_600_000, '1 day 5 hours'],
+    [86_400_000 + 5 * 3_600_000 + 1, '1 day 6 hours'],
+    [7_501_000, '2 hours 6 minutes'],
+    [86_399_000, '1 day'],
+    [2 * 86_400_000 - 1000, '2 days'],
   ])('a duration of %d ms is %s', (ms, text) => {
     expect(plain(format.formatDuration('en', ms))).toBe(text)
   })

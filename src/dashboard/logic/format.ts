@@ -99,10 +99,13 @@ const UNITS = [
   ['second', 1],
 ] as const
 
-/** `2 hours 5 minutes`, `5 minutes`, `12 seconds`: the two largest units. Seconds are rounded up, and smaller units are cut off. */
+/** `2 hours 5 minutes`, `5 minutes`, `12 seconds`: the two largest units, rounded up, so that whoever waits so long is never too early. */
 export function formatDuration(language: Language, ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1000))
-  const first = UNITS.findIndex(([, size]) => seconds >= size)
+  const unitOf = (seconds: number): number => UNITS.findIndex(([, size]) => seconds >= size)
+  const exact = Math.max(0, Math.ceil(ms / 1000))
+  const [, step] = UNITS[unitOf(exact) + 1] ?? UNITS[3]
+  const seconds = Math.ceil(exact / step) * step
+  const first = unitOf(seconds)
   const [large, small] = first === -1 ? [UNITS[3]] : UNITS.slice(first, first + 2)
   if (large === undefined) return ''
   const parts = [unit(language, large[0], Math.floor(seconds / large[1]))]
