@@ -60,7 +60,7 @@ export function App() {
 }
 
 function titleOf({ page, rest }: Place): string {
-  return rest === null ? t(`page.${page}`) : visible(rest)
+  return rest === null || ONES[page] === undefined ? t(`page.${page}`) : visible(rest)
 }
 
 /** The list of users, or of organisations. */

@@ -65,6 +65,16 @@ test('what can be done with a user and with an organisation of one name says wit
   expect(await page.evaluate('location.hash')).toMatch(/^#\/organisations\/acme/)
 })
 
+test('the tab has the name of its user, or of a page that shows no single entry, whatever follows it in the address', async () => {
+  for (const [hash, title] of [
+    ['#/users/bob', 'bob · Tollgate'],
+    ['#/limits/foo', 'Limits · Tollgate'],
+  ] as const) {
+    await page.evaluate(`location.hash = '${hash}'`)
+    await expect.poll(() => page.title(), SOON).toBe(title)
+  }
+})
+
 test('Escape leaves the page as it was, and a question that waits for its answer is not covered', async () => {
   await page.locator('body').press('Control+k')
   await field().waitFor()
