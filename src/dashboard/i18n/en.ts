@@ -508,7 +508,6 @@ export const en = {
 
   'adaptive.title': 'Adaptive factor',
   'adaptive.used': 'in use',
-  'adaptive.unused': 'not in use in this mode',
   'adaptive.silence': 'No request that counts was forwarded in the last 30 minutes, so the factor is 1.',
   'adaptive.counted': '{failed} of {requests} requests that count failed in the last 30 minutes ({share}).',
   'adaptive.few': 'These are too few to judge (about {count} are needed), so the factor is 1.',

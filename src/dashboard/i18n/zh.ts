@@ -482,7 +482,6 @@ export const zh: Readonly<Record<TextKey, string>> = {
 
   'adaptive.title': '自适应系数',
   'adaptive.used': '使用中',
-  'adaptive.unused': '当前模式不使用',
   'adaptive.silence': '最近 30 分钟没有转发计入的请求，因此系数为 1。',
   'adaptive.counted': '最近 30 分钟计入的 {requests} 个请求中有 {failed} 个失败（{share}）。',
   'adaptive.few': '请求太少，无法判断（约需 {count} 个），因此系数为 1。',

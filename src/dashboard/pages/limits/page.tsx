@@ -81,13 +81,11 @@ interface AdaptiveProps {
 }
 
 /** The factor of the adaptive mode with its reason. It is shown only in this mode. */
-function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps) {
-  const used = mode === 'adaptive'
+function Adaptive({ quota: { adaptive }, counted, isStale }: AdaptiveProps) {
   return (
     <Panel title={t('adaptive.title')}>
       <p>
-        <strong className="figure">× {number(adaptive.factor)}</strong>{' '}
-        <Tag tone={used ? 'good' : 'info'}>{t(used ? 'adaptive.used' : 'adaptive.unused')}</Tag>
+        <strong className="figure">× {number(adaptive.factor)}</strong> <Tag tone="good">{t('adaptive.used')}</Tag>
       </p>
       {isStale && <p className="muted">{t(counted === null ? 'now.unknown' : 'failed.stale')}</p>}
       {counted !== null && (
