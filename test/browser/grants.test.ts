@@ -66,6 +66,16 @@ test('extra tokens are given on the page of a user, pay for a request beyond the
   await expect.poll(ask, SOON).toBe(429)
 })
 
+test('the question before extra tokens are ended has as many as the table, grouped alike', async () => {
+  const until = new Date(Date.now() + 3_600_000).toISOString()
+  const grant = { user: 'mona', category: 'read', tokens: 1_500_000, until, reason: 'the fair' }
+  await stage.api('POST', '/api/grants', grant)
+  await show('#/users/mona?part=grants')
+  await panel().getByText('0 of 1,500,000').waitFor()
+  await panel().getByRole('button', { name: 'End', exact: true }).click()
+  await page.getByRole('dialog').getByText('The 1,500,000 tokens that are left').waitFor()
+})
+
 test('extra tokens whose answer was lost are given once, though one gives the same again, also after a look at another page', async () => {
   await show('#/users/lena?part=grants')
   await panel().getByRole('textbox', { name: 'Tokens' }).fill('30')

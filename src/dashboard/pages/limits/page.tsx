@@ -54,7 +54,7 @@ function OwnOrganisations() {
   return (
     <Panel title={t('page.organisations')}>
       <p>
-        {t('plans.own', { count: data?.total ?? own.length })}{' '}
+        {t('plans.own', { count: number(data?.total ?? own.length) })}{' '}
         {own.map(({ organisation }, place) => (
           <span key={organisation}>
             {place > 0 && t('word.listComma')}

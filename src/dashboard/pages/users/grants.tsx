@@ -65,7 +65,7 @@ export function Grants() {
           onConfirm={end}
           onClose={() => setEnding(null)}
         >
-          <p>{t('grants.endText', { left: ending.left })}</p>
+          <p>{t('grants.endText', { left: exact(ending.left) })}</p>
         </Confirm>
       )}
     </Panel>
