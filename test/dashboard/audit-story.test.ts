@@ -67,6 +67,15 @@ describe('the story of a change of the settings', () => {
     ])
   })
 
+  test('the story of a change says once that it ended guards, or ends at one moment, however many they were', () => {
+    const guard = { until: '2026-11-20T10:10:00Z', refused: 0.05 }
+    const [a, b] = ['a', 'b'].map((id) => ({ ...layer({ until: '2026-11-21T00:00:00Z', guard }), id }))
+    expect(story({ from: { layers: [a, b] }, to: limit(150) }).notes).toEqual([
+      { kind: 'dropped', at: '2026-11-21T00:00:00Z' },
+      { kind: 'guardEnded' },
+    ])
+  })
+
   test('a change of settings or of an override is over once all that it set has ended, and nothing else was replaced', () => {
     const [end, later] = ['2026-11-21T00:00:00Z', '2026-11-22T00:00:00Z']
     const [short, long] = [layer({ until: end }), layer({ until: later })]

@@ -46,8 +46,8 @@ test('another value with an end adds one, the same value moves it, and one witho
   ])
   expect(endsUnder(RAISED, half(18))).toEqual([])
   const dropped = [
-    { kind: 'dropped', at: iso(18), why: 'half' },
-    { kind: 'dropped', at: iso(20), why: 'loop' },
+    { kind: 'dropped', id: 'half', at: iso(18), why: 'half' },
+    { kind: 'dropped', id: 'loop', at: iso(20), why: 'loop' },
   ]
   expect(endsUnder(RAISED, { read: { '1h': 9 }, reason: 'r' })).toEqual(dropped)
   expect(endsUnder(RAISED, null)).toEqual(dropped)

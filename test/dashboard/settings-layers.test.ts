@@ -29,10 +29,12 @@ test('a change for good drops the ends of what it sets, and the guard of which i
   const layers = [layer('guarded', 12, read(30), { guard }), DAY, PERMANENT]
   const forGood = { until: null, isGuarded: false }
   expect(notesOfPatch(layers, read(70), forGood)).toEqual([
-    { kind: 'dropped', at: iso(12), why: 'guarded' },
-    { kind: 'guardEnded', at: iso(10) },
-    { kind: 'dropped', at: iso(18), why: 'day' },
+    { kind: 'dropped', id: 'guarded', at: iso(12), why: 'guarded' },
+    { kind: 'guardEnded', id: 'guarded', at: iso(10) },
+    { kind: 'dropped', id: 'day', at: iso(18), why: 'day' },
   ])
-  expect(notesOfPatch(layers, read(70), { ...forGood, until: iso(20) })).toEqual([{ kind: 'guardEnded', at: iso(10) }])
+  expect(notesOfPatch(layers, read(70), { ...forGood, until: iso(20) })).toEqual([
+    { kind: 'guardEnded', id: 'guarded', at: iso(10) },
+  ])
   expect(notesOfPatch(layers, { mode: 'normal' }, forGood)).toEqual([])
 })

@@ -1123,7 +1123,7 @@ export const en = {
   'audit.note.until': 'Until {at}.',
   'audit.note.moved': 'The same was set already. Its end moved from {from} to {at}.',
   'audit.note.guarded': 'Guarded until {at}: taken back if more than {share} is refused.',
-  'audit.note.guardEnded': 'This ended the guard of an earlier change, whose values it sets again.',
+  'audit.note.guardEnded': 'This ended the guard of each earlier change whose values it sets again.',
   'audit.note.dropped': 'This dropped the end of an earlier change, {at}: its values were set for good.',
   'audit.movedNobody': 'The change made no difference to anybody then.',
   'audit.why': 'Reason: {why}',

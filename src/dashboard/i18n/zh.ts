@@ -1060,7 +1060,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'audit.note.until': '到 {at} 为止。',
   'audit.note.moved': '同样的设置已存在，其结束时间从 {from} 改为 {at}。',
   'audit.note.guarded': '守护至 {at}：被拒绝的请求超过 {share} 即收回。',
-  'audit.note.guardEnded': '这重新设置了之前更改的值，因此结束了对它的守护。',
+  'audit.note.guardEnded': '这重新设置了之前更改的值，因此结束了对这些更改的守护。',
   'audit.note.dropped': '这取消了之前更改在 {at} 的结束：其值已长期设置。',
   'audit.movedNobody': '此更改当时对任何人都没有影响。',
   'audit.why': '原因：{why}',

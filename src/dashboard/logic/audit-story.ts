@@ -69,8 +69,14 @@ export type Note =
   /** The value was set before the change, which only moves its end. */
   | { readonly kind: 'moved'; readonly from: string; readonly at: string }
 
-/** @param file the file's present values; `null` if unknown */
+/** The story of an entry, with each of its notes once. @param file the file's present values; `null` if unknown */
 export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
+  const story = storyOfKind(entry, file)
+  const notes = new Map(story.notes.map((note) => [JSON.stringify(note), note]))
+  return { ...story, notes: [...notes.values()] }
+}
+
+function storyOfKind(entry: Entry, file: SettingsResponse | null): Story {
   switch (entry.what) {
     case 'settings':
       return storyOfSettings(entry, file)

@@ -57,14 +57,14 @@ export type EndNote =
   | { readonly kind: 'added'; readonly at: string; readonly next: readonly Lying[] }
   /** The same values are set already, and only their end moves. */
   | { readonly kind: 'moved'; readonly from: string; readonly at: string; readonly next: readonly Lying[] }
-  | { readonly kind: 'dropped'; readonly at: string; readonly why: string }
+  | { readonly kind: 'dropped'; readonly id: string; readonly at: string; readonly why: string }
 
 /** What a new override does to the ends of those that are set. @param body `null` removes all of them */
 export function endsUnder(override: OverrideResponse | null, body: OverrideBody | null): readonly EndNote[] {
   const [top, ...others] = lying(override)
   if (body === null || body.expiresAt == null) {
-    return lying(override).flatMap(({ until, why }): EndNote[] =>
-      until === null ? [] : [{ kind: 'dropped', at: until, why: why ?? '' }],
+    return lying(override).flatMap(({ id, until, why }): EndNote[] =>
+      until === null ? [] : [{ kind: 'dropped', id, at: until, why: why ?? '' }],
     )
   }
   const at = body.expiresAt

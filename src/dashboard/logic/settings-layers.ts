@@ -19,10 +19,10 @@ export function isOnTop(layers: readonly LayerResponse[], { id, state, value }: 
   return state === 'in_force' && !leavesOf(value).some(([path]) => places.some(([place]) => touch(path, place)))
 }
 
-/** What a change does to the layers that are set already. */
+/** What a change does to the layers that are set already. `id` is that of the layer. */
 export type SettingsNote =
-  | { readonly kind: 'dropped'; readonly at: string; readonly why: string }
-  | { readonly kind: 'guardEnded'; readonly at: string }
+  | { readonly kind: 'dropped'; readonly id: string; readonly at: string; readonly why: string }
+  | { readonly kind: 'guardEnded'; readonly id: string; readonly at: string }
 
 /** @param patch that is made now @param until its end in ISO 8601; `null` for never */
 export function notesOfPatch(
@@ -36,11 +36,11 @@ export function notesOfPatch(
     .filter(({ state, id }) => state !== 'to_come' && id !== 'permanent')
     .flatMap((layer): SettingsNote[] => {
       const own = leavesOf(layer.value)
-      const { guard, until: end, why } = layer
+      const { id, guard, until: end, why } = layer
       const ended: SettingsNote[] =
-        guard !== undefined && own.every(([path]) => isSet(path)) ? [{ kind: 'guardEnded', at: guard.until }] : []
+        guard !== undefined && own.every(([path]) => isSet(path)) ? [{ kind: 'guardEnded', id, at: guard.until }] : []
       if (end === null || !own.some(([path]) => isSet(path))) return ended
       const isForGood = until === null && !isGuarded
-      return isForGood ? [{ kind: 'dropped', at: end, why: why ?? '' }, ...ended] : ended
+      return isForGood ? [{ kind: 'dropped', id, at: end, why: why ?? '' }, ...ended] : ended
     })
 }

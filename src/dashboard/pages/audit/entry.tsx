@@ -45,7 +45,7 @@ export function EntryItem({ entry, file, undoneBy, action }: EntryProps) {
         <ChangeLines changes={story.changes} />
         {entry.what === 'overrides' && <Sample of={entry} />}
         {story.notes.map((note) => (
-          <p key={`${note.kind} ${'at' in note ? note.at : ''}`} className="muted">
+          <p key={JSON.stringify(note)} className="muted">
             <NoteText note={note} />
           </p>
         ))}

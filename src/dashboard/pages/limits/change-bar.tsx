@@ -100,7 +100,7 @@ function PatchNotes({ editing: { draft, terms } }: Pick<BarProps, 'editing'>) {
   const until = terms.until.kind === 'never' ? null : 'some'
   const notes = notesOfPatch(layers, patch, { until, isGuarded: terms.guard !== '' })
   return notes.map((note) => (
-    <p key={`${note.kind} ${note.at}`} className="ends">
+    <p key={`${note.kind} ${note.id}`} className="ends">
       {note.kind === 'guardEnded' ? (
         <Filled text={t('bar.endsGuard')} parts={{ at: <Moment at={note.at} /> }} />
       ) : (

@@ -64,7 +64,7 @@ interface EndNotesProps extends Of {
 /** Which ends a change adds, moves and removes, and what is in force after them. */
 export function EndNotes({ override, body }: EndNotesProps) {
   return endsUnder(override, body).map((note) => (
-    <p key={`${note.kind} ${note.at}`} className="ends">
+    <p key={note.kind === 'dropped' ? note.id : note.kind} className="ends">
       <EndText note={note} />
     </p>
   ))
