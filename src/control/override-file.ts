@@ -216,12 +216,13 @@ function oneOf<T extends UserOverride | OrganisationOverride>(
 const TEXTS = ['plan', 'within', 'reason', 'expiresAt'] as const
 const FLAGS = ['bypassGlobal', 'shadow'] as const
 const NUMBERS = ['factor', 'periodDay'] as const
-const FIXED = ['user', 'organisation', ...NUMBERS, 'plan', 'within', ...FLAGS, 'reason', 'expiresAt']
+/** The fields of an override beside its categories, in the admin API and in files. */
+export const FIXED_FIELDS = ['user', 'organisation', ...NUMBERS, 'plan', 'within', ...FLAGS, 'reason', 'expiresAt']
 
 /** The first line is the head. Columns may be in any order, and an empty cell is a missing value. */
 function csvLines({ file, stored }: OverrideFileOptions): (text: string) => Read {
   const limits = limitColumns(file, stored)
-  const most = FIXED.length + limits.size
+  const most = FIXED_FIELDS.length + limits.size
   let head: readonly string[] | null = null
 
   return function read(text) {
@@ -251,11 +252,11 @@ function limitColumns(file: FileSettings, stored: AllOverrides): Map<string, rea
 function problemsOfHead(head: readonly string[], limits: ReadonlyMap<string, unknown>, most: number): Problem[] {
   if (head.length > most)
     return [{ path: '', msg: `the head has more than ${most} columns, which is all that there are` }]
-  const unknown = head.filter((name) => !FIXED.includes(name) && !limits.has(name))
+  const unknown = head.filter((name) => !FIXED_FIELDS.includes(name) && !limits.has(name))
   const twice = head.filter((name, i) => head.indexOf(name) < i)
   const who = head.includes('organisation') ? [] : ['user']
   const missing = [...who, 'reason'].filter((name) => !head.includes(name))
-  const known = [...FIXED, ...limits.keys()].slice(0, 40).join(', ')
+  const known = [...FIXED_FIELDS, ...limits.keys()].slice(0, 40).join(', ')
   return [
     ...unknown
       .slice(0, 5)
@@ -325,7 +326,7 @@ export async function* writeOverrides(
 ): AsyncGenerator<string, void> {
   const slices = inSlices()
   const columns = format === 'csv' ? usedColumns(limitColumns(file, stored), stored) : new Map()
-  let some = format === 'csv' ? [csvRow([...FIXED, ...columns.keys()])] : []
+  let some = format === 'csv' ? [csvRow([...FIXED_FIELDS, ...columns.keys()])] : []
   const { overrides, organisationOverrides } = stored
   for (const [kind, of] of [
     ['user', overrides],
@@ -379,7 +380,7 @@ function csvLine(
   columns: Columns,
 ): string {
   const fields = fieldsOf(override)
-  const fixed = FIXED.slice(2).map((name) => String(fields[name] ?? ''))
+  const fixed = FIXED_FIELDS.slice(2).map((name) => String(fields[name] ?? ''))
   const cells = [...columns.values()].map(([category, window]) => {
     const row = Object.hasOwn(override.limits, category) ? (override.limits[category] ?? {}) : {}
     const value = Object.hasOwn(row, window) ? row[window] : undefined

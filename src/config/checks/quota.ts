@@ -1,3 +1,4 @@
+import { FIXED_FIELDS } from '../../control/override-file.ts'
 import { didYouMean } from '../../lib/suggest.ts'
 import { BOOK_SECONDS } from '../../quota/books.ts'
 import { LONGEST_SECONDS } from '../../quota/calendar.ts'
@@ -49,20 +50,6 @@ export function checkQuota(
 function checkOutage(named: readonly string[], categories: readonly string[]): Finding[] {
   return named.flatMap((name) => unknownName(name, categories, ['quota', 'store_outage'], 'category'))
 }
-
-/** The admin API has these fields beside the categories of an override. */
-const OVERRIDE_FIELDS = new Set([
-  'user',
-  'organisation',
-  'factor',
-  'periodDay',
-  'plan',
-  'within',
-  'bypassGlobal',
-  'shadow',
-  'reason',
-  'expiresAt',
-])
 
 function checkAdaptive(adaptive: PartialConfig['quota']['adaptive']): Finding[] {
   if (adaptive === undefined) return []
@@ -179,7 +166,7 @@ function checkCategories({ personal }: ScopedLimits): Finding[] {
   const path = ['quota', 'baselines', 'personal']
   if (personal.size === 0) return [{ path, message: 'names no category: add one, like read' }]
   return [...personal].flatMap(([category, { size }]) => [
-    ...(OVERRIDE_FIELDS.has(category)
+    ...(FIXED_FIELDS.includes(category)
       ? [
           {
             path,
