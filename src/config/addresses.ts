@@ -146,18 +146,27 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /**
+ * An http or https URL without user, password and fragment.
+ * @param form the form that it should have, for the problem of any other text
+ * @param query whether it may have a query
+ * @param cure what else to do about a password. Default nothing
+ */
+function httpUrl(text: string, form: string, query: boolean, cure = ''): Reading<URL> {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:\/\//i.test(text)) return { problem: `is not an ${form}` }
+  if (url.username !== '' || url.password !== '') return { problem: `holds a user or password: remove it${cure}` }
+  if (!query && /[?#]/.test(text)) return { problem: 'holds a query or fragment: remove it' }
+  return url.hash === '' ? { value: url } : { problem: 'holds a fragment: remove it' }
+}
+
+/**
  * An http or https URL of a host and a port, perhaps with a path. The result has origin and path, without a slash at
  * the end.
  */
 export function parseUpstream(text: string): Reading<string> {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:\/\//i.test(text))
-    return { problem: 'is not an http or https URL: write one like http://127.0.0.1:9000' }
-  if (url.username !== '' || url.password !== '') {
-    return { problem: 'holds a user or password: remove it, and give the upstream a secret with upstream.headers' }
-  }
-  if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
-    return { problem: 'holds a query or fragment: remove it' }
+  const also = ', and give the upstream a secret with upstream.headers'
+  const reading = httpUrl(text, 'http or https URL: write one like http://127.0.0.1:9000', false, also)
+  if ('problem' in reading) return reading
   // The path is taken from the text, because a parsed URL has lost the segments `.` and `..`.
   const path = /^https?:\/\/[^/]*(.*?)\/?$/i.exec(text)?.[1] ?? ''
   if (!BASE_PATH.test(path) || path.length > 1024) {
@@ -165,7 +174,7 @@ export function parseUpstream(text: string): Reading<string> {
       "write one like /base, of letters, digits and - . _ ~ ! $ & ' ( ) * + , = : @, without empty segments and dots alone"
     return { problem: `holds the path ${quote(path)}: ${cure}` }
   }
-  return { value: url.origin + path }
+  return { value: reading.value.origin + path }
 }
 
 /** Allows only one spelling, which can be joined with the canonical path of a request. */
@@ -210,10 +219,9 @@ export function parseOpenidIssuer(text: string): Reading<string> {
  * @param otherWay another cure. Default none
  */
 function parseProvider(text: string, danger: string, otherWay = ''): Reading<string> {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:\/\//i.test(text)) return { problem: 'is not an https URL: write https://HOST/PATH' }
-  if (url.username !== '' || url.password !== '') return { problem: 'holds a user or password: remove it' }
-  if (url.hash !== '') return { problem: 'holds a fragment: remove it' }
+  const reading = httpUrl(text, 'https URL: write https://HOST/PATH', true)
+  if ('problem' in reading) return reading
+  const url = reading.value
   if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
     return {
       problem: `is http, so anyone on the way could ${danger}: write https (http is for loopback hosts)${otherWay}`,
@@ -328,24 +336,14 @@ export function parsePagePath(text: string): Reading<string> {
 
 /** The address at which browsers reach a service: an origin, perhaps with a path, without a slash at the end. */
 export function parseServiceUrl(text: string): Reading<string> {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:\/\//i.test(text)) {
-    return { problem: 'is not an http or https URL: write one like http://127.0.0.1:9002' }
-  }
-  if (url.username !== '' || url.password !== '') return { problem: 'holds a user or password: remove it' }
-  if (/[?#]/.test(text)) return { problem: 'holds a query or fragment: remove it' }
-  return { value: url.href.replace(/\/+$/, '') }
+  const reading = httpUrl(text, 'http or https URL: write one like http://127.0.0.1:9002', false)
+  return 'problem' in reading ? reading : { value: reading.value.href.replace(/\/+$/, '') }
 }
 
 /** The address for events. Its path may be secret, so it is never repeated. */
 export function parseWebhook(text: string): Reading<string> {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:\/\//i.test(text)) {
-    return { problem: 'is not an http or https URL: write one like https://HOST/PATH' }
-  }
-  if (url.username !== '' || url.password !== '') return { problem: 'holds a user or password: remove it' }
-  if (url.hash !== '') return { problem: 'holds a fragment: remove it' }
-  return { value: url.href }
+  const reading = httpUrl(text, 'http or https URL: write one like https://HOST/PATH', true)
+  return 'problem' in reading ? reading : { value: reading.value.href }
 }
 
 const WEBHOOK_KEY = /^whsec_([A-Za-z0-9+/]+={0,2})$/
