@@ -1,6 +1,6 @@
 import { SetupError } from '../app/setup-error.ts'
 import { kindOf } from '../app/store-kinds/kinds.ts'
-import { problemOf } from '../app/stores.ts'
+import { openStore, openStoreToLook, problemOf } from '../app/stores.ts'
 import { AuthSetupError } from '../auth/authenticator.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { type LoadResult, loadConfig, problemAt } from '../config/load.ts'
@@ -63,6 +63,11 @@ const PATIENCE_MS = 3000
 export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in the configuration'): Promise<void> {
   const problem = await problemOf(store, PATIENCE_MS)
   if (problem !== null) throw new Error(`the store cannot be used (${problem}): check ${named}`)
+}
+
+/** @param toLook whether the command changes nothing in the store */
+export function openingOf(toLook: boolean): (loaded: Loaded) => Promise<Store> {
+  return ({ config: { store } }) => (toLook ? openStoreToLook(store) : openStore(store, () => {}))
 }
 
 /**

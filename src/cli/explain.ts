@@ -1,14 +1,13 @@
 import { parseArgs } from 'node:util'
 import { inForceFor, type Question } from '../admin/routes/explain.ts'
 import { explain } from '../app/explain.ts'
-import { openStoreToLook } from '../app/stores.ts'
 import { formatSize } from '../config/units.ts'
 import type { ExplainResponse } from '../contract/api.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { priceText } from '../inputs/shown-price.ts'
 import { shown } from '../lib/shown.ts'
 import type { Store } from '../store/store.ts'
-import { type Loaded, withStore } from './config.ts'
+import { type Loaded, openingOf, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given } from './config-option.ts'
 import { deskOf } from './desk.ts'
 import { refusalsAsText, refusalsNear } from './explain-refusals.ts'
@@ -27,8 +26,7 @@ const OPTIONS = {
 export async function explainRequest(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   const print = values.at === undefined ? explainNow(values) : explainThen(values)
-  const open = ({ config }: Loaded) => openStoreToLook(config.store)
-  return withStore(values.config, open, async (store, loaded) => {
+  return withStore(values.config, openingOf(true), async (store, loaded) => {
     console.log(await print(loaded, store))
     return 0
   })

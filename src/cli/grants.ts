@@ -2,10 +2,8 @@ import { grantsShown } from '../admin/grants-shown.ts'
 import { MOST_OF_KEY } from '../admin/idempotency-key.ts'
 import { idOfGrant, MOST_LIVE, readNewGrant } from '../admin/new-grant.ts'
 import { unseenMark } from '../admin/unseen.ts'
-import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseDuration } from '../config/units.ts'
 import type { GrantResponse } from '../contract/api.ts'
-import { createChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { endOfGrant } from '../control/grants.ts'
 import { reason as checkReason } from '../control/problems.ts'
@@ -15,8 +13,9 @@ import { isUserId, USER_ID } from '../control/user-id.ts'
 import { print } from '../lib/print.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { Store } from '../store/store.ts'
-import { type Loaded, nameOf, withStore } from './config.ts'
+import { type Loaded, nameOf, openingOf, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
+import { follower } from './desk.ts'
 import { printUnseen } from './unseen.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -32,8 +31,7 @@ export async function grants(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values
   const work = workOf(positionals, options)
-  const open = ({ config: { store } }: Loaded) => (work === list ? openStoreToLook(store) : openStore(store, () => {}))
-  return withStore(config, open, (store, loaded) => work(store, loaded, options))
+  return withStore(config, openingOf(work === list), (store, loaded) => work(store, loaded, options))
 }
 
 type Options = Given<typeof OPTIONS>
@@ -75,7 +73,7 @@ function workOf([action = '', ...rest]: readonly string[], options: Options): Wo
 
 /** @throws StoreError */
 async function stored(store: Store) {
-  return storedOf(await createChangeFollower({ store, observe: () => {} }).fresh())
+  return storedOf(await follower(store).fresh())
 }
 
 async function list(store: Store, { config }: Loaded, { json = false, ...owner }: Options): Promise<number> {

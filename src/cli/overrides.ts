@@ -4,8 +4,6 @@ import { inForceOf } from '../admin/state.ts'
 import { tooDearLines } from '../admin/too-dear.ts'
 import { unseenLines } from '../admin/unseen.ts'
 import { setupOf } from '../app/admin-plane.ts'
-import { openStore, openStoreToLook } from '../app/stores.ts'
-import { createChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { inForce, NOTHING_CHANGED } from '../control/in-force.ts'
 import {
@@ -30,8 +28,9 @@ import { messageOf } from '../errors.ts'
 import { counted } from '../lib/counted.ts'
 import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
-import { type Loaded, nameOf, withStore } from './config.ts'
+import { type Loaded, nameOf, openingOf, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
+import { follower } from './desk.ts'
 import { printUnseen } from './unseen.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -52,8 +51,7 @@ export async function overrides(args: readonly string[]): Promise<number> {
   const { config, ...options } = values
   const work = workOf(positionals, options)
   const isLook = work === exportAll || options['dry-run'] === true
-  const open = ({ config: { store } }: Loaded) => (isLook ? openStoreToLook(store) : openStore(store, () => {}))
-  return withStore(config, open, (store, loaded) => work(store, loaded, options))
+  return withStore(config, openingOf(isLook), (store, loaded) => work(store, loaded, options))
 }
 
 type Options = Given<typeof OPTIONS>
@@ -93,10 +91,6 @@ async function exportAll(store: Store, { config }: Loaded, options: Options): Pr
     if (process.stdout.destroyed) break
   }
   return 0
-}
-
-export function follower(store: Store) {
-  return createChangeFollower({ store, observe: () => {} })
 }
 
 async function apply(store: Store, loaded: Loaded, options: Options): Promise<number> {

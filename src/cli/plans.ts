@@ -1,6 +1,5 @@
 import { reachOfPatch, vainIn } from '../admin/reach.ts'
 import { tooDear } from '../admin/too-dear.ts'
-import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseData } from '../config/plain-data.ts'
 import { COMMAND_LINE, type Vain } from '../control/control-store.ts'
 import { SETTINGS } from '../control/forms.ts'
@@ -16,10 +15,10 @@ import { memberNamedTwice } from '../lib/json-fault.ts'
 import { type LimitValue, limitText, valueIn } from '../quota/limit-value.ts'
 import { createPolicy, type PlanLimits } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
-import { type Loaded, nameOf, withStore } from './config.ts'
+import { type Loaded, nameOf, openingOf, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
-import { deskOf } from './desk.ts'
-import { follower, readFile, TRIES, withProblems } from './overrides.ts'
+import { deskOf, follower } from './desk.ts'
+import { readFile, TRIES, withProblems } from './overrides.ts'
 import { UsageError } from './usage-error.ts'
 
 const OPTIONS = {
@@ -38,8 +37,7 @@ export async function plans(args: readonly string[]): Promise<number> {
   const { config, ...options } = values
   const work = workOf(positionals, options)
   const isLook = work === list || options['dry-run'] === true
-  const open = ({ config: { store } }: Loaded) => (isLook ? openStoreToLook(store) : openStore(store, () => {}))
-  return withStore(config, open, (store, loaded) => work(store, loaded, options))
+  return withStore(config, openingOf(isLook), (store, loaded) => work(store, loaded, options))
 }
 
 type Options = Given<typeof OPTIONS>

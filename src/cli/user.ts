@@ -1,13 +1,12 @@
 import { isKept, personOf } from '../admin/person.ts'
 import { personOptions } from '../admin/routes/persons.ts'
-import { openStore, openStoreToLook } from '../app/stores.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { forgettingOf, nothingKeptOf } from '../control/forgetting.ts'
 import { reason as checkReason } from '../control/problems.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
-import { type Loaded, withStore } from './config.ts'
+import { type Loaded, openingOf, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
 import { deskOf } from './desk.ts'
 import { UsageError } from './usage-error.ts'
@@ -18,9 +17,7 @@ const OPTIONS = { ...CONFIG_OPTION, reason: { type: 'string' }, words: { type: '
 export async function user(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS)
   const work = workOf(positionals, values)
-  const isExport = positionals[0] === 'export'
-  const open = ({ config: { store } }: Loaded) => (isExport ? openStoreToLook(store) : openStore(store, () => {}))
-  return withStore(values.config, open, work)
+  return withStore(values.config, openingOf(positionals[0] === 'export'), work)
 }
 
 type Work = (store: Store, loaded: Loaded) => Promise<number>
