@@ -27,6 +27,9 @@ export function needRestart(running: Config, next: Config): string[] {
   const others = [
     ...(clients ? ['auth.client_certificate'] : []),
     ...(edge ? ['edge (limits of connections and heads)'] : []),
+    ...(running.decisions !== null && running.edge.maxUrl !== next.edge.maxUrl
+      ? ['edge.max_url (in the heads that decisions.listen takes)']
+      : []),
     ...(same(running.metrics, next.metrics) && isByRoute(running) !== isByRoute(next)
       ? ['metrics.by_route (auto, by the number of rules)']
       : []),

@@ -31,11 +31,21 @@ it('authorities of clients wait for a restart, and until then are as they were',
   expect(untilRestart(before, next)).toEqual(before)
 })
 
+it('a longer URL waits for a restart in the heads of the decisions listener, and nowhere else', () => {
+  const withDecisions = (more = '') => config(`decisions: { listen: 127.0.0.1:1 }\n${more}`)
+  const [before, next] = [withDecisions(), withDecisions('edge: { max_url: 16KiB }')]
+  expect(needRestart(before, next)).toEqual([
+    'edge.max_url (in the heads that decisions.listen takes): this change takes effect at the next restart',
+  ])
+  expect(untilRestart(before, next)).toEqual(next)
+})
+
 it.each([
   'quota: { mode: loose }',
   'routes: [{ match: GET /x, public: true }]',
   'drain: { delay: 1s }',
   'edge: { max_in_flight: 7 }',
+  'edge: { max_url: 16KiB }',
   'admin: { token: another-admin-token-01 }',
 ])('%s does not wait for a restart', (text) => {
   const next = config(text)
