@@ -1,7 +1,7 @@
 import type { Hold, Note, PlacedNote, Slide, Tap } from '../simai/notes.ts'
 import { at, buttonAngle, type Point, RING } from './geometry.ts'
 import { colourOf, drawHit, drawStar, outlined, pair, pointsOf } from './ink.ts'
-import { approach } from './moment.ts'
+import { approach, ORIGIN } from './moment.ts'
 import { element, short } from './svg.ts'
 
 /** Draws notes that move from the middle to a button. */
@@ -38,7 +38,7 @@ export function drawHold({ note, scroll }: At<Hold>, now: number): string {
   if (now >= end) return drawHit(at(angle, RING), now - end)
   const head = approach(note.time - now, scroll)
   if (head === null) return ''
-  const tail = approach(end - now, scroll)?.radius ?? approach(0.6 / scroll, scroll)?.radius ?? 0
+  const tail = approach(end - now, scroll)?.radius ?? ORIGIN
   const colour = colourOf(note, 'tap')
   const size = 11 * head.scale
   const outline = pointsOf(hexagon(angle, tail, head.radius, size))
