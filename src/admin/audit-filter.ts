@@ -66,20 +66,22 @@ function passing({ who, what, about, to = Number.POSITIVE_INFINITY }: AuditFilte
     (subject === undefined || namesIn(entry).some((each) => has(each, subject)))
 }
 
-/** The names that a change is about. A grant has its owner too, an access key its user and name, and a file the users that the audit lists. */
-function namesIn({ what, subject, to }: AuditEntry): string[] {
-  if (what === 'overrides') return isObject(to) && isObject(to.overrides) ? Object.keys(to.overrides) : []
-  if (what === 'tokens_imported') return usersIn(to)
-  if (subject === null) return []
-  if (what === 'quota_reset') return [subject.slice(subject.indexOf(':') + 1)]
-  if (what === 'grant' && isObject(to)) return [subject, String(to.user ?? to.organisation ?? '')]
-  const ofKey = isObject(to) ? [to.user, to.name].filter((each) => typeof each === 'string') : []
-  return what === 'token_created' || what === 'token_revoked' || what === 'token_opened'
-    ? [subject, ...ofKey]
-    : [subject]
+/**
+ * The names that a change is about. A grant has its owner too, access keys have their users and names, and a file the users and
+ * organisations that the audit lists.
+ */
+function namesIn({ what, subject, to }: AuditEntry): readonly string[] {
+  const of = isObject(to) ? to : {}
+  if (what === 'overrides') return [...keysOf(of.overrides), ...keysOf(of.organisations)]
+  if (what === 'quota_reset') return [subject?.slice(subject.indexOf(':') + 1) ?? '']
+  const tokens: readonly unknown[] = Array.isArray(of.tokens) ? of.tokens : []
+  const owner = what === 'grant' ? [of.user, of.organisation] : []
+  const ofKeys = what.startsWith('token')
+    ? [of, ...tokens.filter(isObject)].flatMap(({ id, user, name }) => [id, user, name])
+    : []
+  return [subject, ...owner, ...ofKeys].filter((each) => typeof each === 'string')
 }
 
-function usersIn(to: unknown): string[] {
-  const tokens: readonly unknown[] = isObject(to) && Array.isArray(to.tokens) ? to.tokens : []
-  return tokens.flatMap((token) => (isObject(token) && typeof token.user === 'string' ? [token.user] : []))
+function keysOf(value: unknown): string[] {
+  return isObject(value) ? Object.keys(value) : []
 }

@@ -42,18 +42,24 @@ describe('the list of the audit', () => {
     await running.call('POST', '/api/quota/reset', { body: { scope: 'global', category: 'write', reason: 'a test' } })
     await running.call('POST', '/api/tokens', { body: { user: 'bob', name: 'laptop' } })
     const file = { 'content-type': 'application/x-ndjson' }
-    const line = '{"user":"carol","read":{"1h":7},"reason":"by file"}'
-    await running.call('PUT', '/api/overrides?merge=1', { headers: file, body: line })
+    const lines = ['{"user":"carol","read":{"1h":7},"reason":"x"}', '{"organisation":"acme","factor":2,"reason":"x"}']
+    await running.call('PUT', '/api/overrides?merge=1', { headers: file, body: lines.join('\n') })
+    const key = `{"sha256":"${'0'.repeat(64)}","user":"dora","name":"from Kong"}`
+    await running.call('PUT', '/api/tokens/import', { headers: file, body: key })
+    await running.call('DELETE', '/api/tokens?user=dora', { body: {} })
   })
 
   test.each([
     ['of a kind', 'what=override', [3, 2]],
-    ['by somebody, as far as the name is given', 'who=ADM', [6, 5, 4, 3, 2, 1]],
+    ['by somebody, as far as the name is given', 'who=ADM', [8, 7, 6, 5, 4, 3, 2, 1]],
     ['by nobody of that name', 'who=ops', []],
     ['about users whose name has a part, whatever its case', 'about=ALICE', [3, 2]],
     ['about a user who has got an access key', 'about=bob', [5]],
     ['about an access key by its name', 'about=lapt', [5]],
     ['about a user whom a file names', 'about=carol', [6]],
+    ['about an organisation that a file names', 'about=acme', [6]],
+    ['about a user whose access keys were taken over and revoked', 'about=dora', [8, 7]],
+    ['about access keys that were taken over and revoked together, by the name of one', 'about=kong', [8, 7]],
     ['about a category whose windows were emptied', 'about=write', [4]],
     ['that pass all of it', 'what=override&about=malice&who=admin', [3]],
   ])('%s', async (_which, query, expected) => {
