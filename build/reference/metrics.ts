@@ -150,7 +150,7 @@ const HEAD = `# Metrics, one by one
 
 \`/metrics\` of the admin listener serves these metrics in the Prometheus text format. [What to watch](../metrics.md) has queries for common questions. \`/metrics\` also has the \`process_*\` and \`nodejs_*\` metrics that Node processes usually have.
 
-A counter starts at 0 when the process starts and only grows, so use \`rate()\` or \`increase()\` in queries. A histogram \`NAME\` has the series \`NAME_bucket\`, \`NAME_sum\` and \`NAME_count\`. A combination of labels appears when it is counted for the first time. A metric has at most 500 combinations of labels, and the two metrics of rules have at most 50,000. Everything beyond that is counted under the label \`other\`.
+A counter starts at 0 when the process starts and only grows, so use \`rate()\` or \`increase()\` in queries. A histogram \`NAME\` has the series \`NAME_bucket\`, \`NAME_sum\` and \`NAME_count\`. Some combinations of labels are there with 0 from the start, so that \`increase()\` sees their first count. Any other combination appears when it is counted for the first time. A metric has at most 500 combinations of labels, and the two metrics of rules have at most 50,000. Everything beyond that is counted under the label \`other\`.
 `
 
 export function metricsPage(): string {
