@@ -34,11 +34,11 @@ it('an address that comes in each period counts once', () => {
   expect(recent.size).toBe(2)
 })
 
-it('the last ones of a million addresses in one period are remembered, twice as many as may come at most', () => {
+it('the last ones of a hundred thousand addresses in one period are remembered, twice as many as may come at most', () => {
   const recent = remembering(1000)
-  for (let i = 0; i < 1_000_000; i++) recent.add(`${i}`)
+  for (let i = 0; i < 100_000; i++) recent.add(`${i}`)
   expect(recent.size).toBeLessThanOrEqual(2000)
-  expect([recent.has('999000'), recent.has('0')]).toEqual([true, false])
+  expect([recent.has('99000'), recent.has('0')]).toEqual([true, false])
 })
 
 it('nobody is remembered when nobody has come for two periods', () => {
