@@ -31,10 +31,6 @@ else
   redis.call('ZADD', done, string.format('%.0f', now), id)
 end
 redis.call('HSET', events, 's:' .. id, cjson.encode(known))
-for _, old in ipairs(redis.call('ZRANGE', done, 0, -1 - ARGV[6])) do
-  redis.call('ZREM', done, old)
-  redis.call('ZREM', all, old)
-  redis.call('HDEL', events, 'h:' .. old, 's:' .. old)
-end
+forget_done(all, done, events, ARGV[6])
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[7]) end
 return 1

@@ -34,11 +34,7 @@ for _, id in ipairs(redis.call('ZRANGE', due, 0, -1)) do
     count = count + 1
   end
 end
-for _, old in ipairs(redis.call('ZRANGE', done, 0, -1 - ARGV[4])) do
-  redis.call('ZREM', done, old)
-  redis.call('ZREM', all, old)
-  redis.call('HDEL', events, 'h:' .. old, 's:' .. old)
-end
+forget_done(all, done, events, ARGV[4])
 if count > 0 then
   for _, key in ipairs({ due, all, done, events }) do redis.call('PEXPIRE', key, ARGV[5]) end
 end

@@ -26,6 +26,9 @@ export const CONTROL_LUA = inWords(SECTION + FORMS + script('./control.lua'))
 /** The time of Redis, and how to skip a key of another type. */
 const COMMON = script('./common.lua')
 
+/** How events of alerts that are over are bounded. */
+const ALERT_DONE = script('./alert-done.lua')
+
 const SCRIPTS = {
   settleBatch: { lua: CHARGE_LUA },
   addTally: { lua: script('./tally.lua') },
@@ -40,8 +43,8 @@ const SCRIPTS = {
   noteTimes: { lua: COMMON + script('./note-times.lua') },
   raiseAlerts: { lua: COMMON + script('./alert-raise.lua') },
   takeAlerts: { lua: COMMON + script('./alert-take.lua') },
-  finishAlert: { lua: COMMON + script('./alert-finish.lua') },
-  giveUpAlerts: { lua: COMMON + script('./alert-give-up.lua') },
+  finishAlert: { lua: COMMON + ALERT_DONE + script('./alert-finish.lua') },
+  giveUpAlerts: { lua: COMMON + ALERT_DONE + script('./alert-give-up.lua') },
 }
 
 export type ScriptName = keyof typeof SCRIPTS
