@@ -226,11 +226,10 @@ export function writeSeries(multi: Multi, keys: Keys, entries: readonly SeriesEn
 export async function forgetDays(redis: RedisClient, keys: Keys, kept: Retention): Promise<void> {
   const lastsMs = keepDaysMs(kept)
   for await (const names of keysBeginning(redis, keys, keys.seriesDays, KEYS_STEP)) {
+    if (names.length === 0) continue
     const at = await timeOf(redis)
-    await reading(redis, (commands) => {
-      commands.time()
-      for (const name of names) commands.pexpire(name, (dayOfKey(keys, name)?.start ?? 0) + lastsMs - at)
-    })
+    const leftMs = (name: string): number => (dayOfKey(keys, name)?.start ?? 0) + lastsMs - at
+    await Promise.all(names.map((name) => call(() => redis.pexpire(name, leftMs(name)))))
   }
 }
 
