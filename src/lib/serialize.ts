@@ -12,6 +12,16 @@ export function oneAtATime(): InTurn {
   }
 }
 
+/** The same object with these methods run one at a time, whoever calls them. The methods may not need `this`. */
+export function takingTurns<S extends object>(of: S, names: readonly (keyof S)[]): S {
+  const inTurn = oneAtATime()
+  const wrapped = names.map((name) => {
+    const method = of[name] as (...asked: unknown[]) => Promise<unknown>
+    return [name, (...asked: unknown[]) => inTurn(() => method(...asked))]
+  })
+  return { ...of, ...Object.fromEntries(wrapped) }
+}
+
 /** Like `oneAtATime`, for long tasks: the event loop is left to others after each of them. */
 export function oneAtATimeWithRest(): InTurn {
   const inTurn = oneAtATime()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { AuditResponse } from '../../contract/api.ts'
 import { KINDS } from '../../control/control-store.ts'
-import { oneAtATime } from '../../lib/serialize.ts'
+import { takingTurns } from '../../lib/serialize.ts'
 import { entryResponse } from '../audit-entry.ts'
 import { type AuditFilter, type AuditPage, auditPage } from '../audit-filter.ts'
 import { csvResponse } from '../csv-response.ts'
@@ -44,7 +44,7 @@ const Page = z.strictObject({
 const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why', 'unfollowed', 'movesNobody'] as const
 
 /** All matching entries, newest first, as fast as the client reads. Values are JSON. */
-function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, signal: AbortSignal): AdminResponse {
+function asCsv(store: Desk['store'], filter: AuditFilter, at: number, signal: AbortSignal): AdminResponse {
   async function* lines(): AsyncGenerator<readonly (string | number)[]> {
     for (let before: number | null = null; ; ) {
       const page: AuditPage = await auditPage(store, filter, { before, limit: 200, signal })
@@ -61,10 +61,9 @@ function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, 
   return csvResponse(`audit-${iso(at).slice(0, 10)}`, COLUMNS, lines())
 }
 
-/** The route of the audit. */
+/** The route of the audit. However many requests there are, their steps take turns, because a page may look through 2,000 entries. */
 export function auditRoutes(desk: Desk): Route[] {
-  /** One at a time, because each page with a filter may look through 2,000 entries. */
-  const inTurn = oneAtATime()
+  const store = takingTurns(desk.store, ['readAudit'])
   return [
     route('GET', '/api/audit', {
       summary: 'Every change at run time. The newest comes first',
@@ -72,19 +71,23 @@ export function auditRoutes(desk: Desk): Route[] {
       query: Page,
       responses: { 200: schemas.audit },
       textTypes: ['text/csv'],
-      handle: (call) => inTurn(() => show(desk, call)),
+      handle: (call) => show(store, desk, call),
     }),
     undoRoute(desk),
   ]
 }
 
-async function show({ store, setup }: Desk, { query, signal }: CallOf<z.infer<typeof Page>>): Promise<AdminResponse> {
+async function show(
+  store: Desk['store'],
+  { setup }: Desk,
+  { query, signal }: CallOf<z.infer<typeof Page>>,
+): Promise<AdminResponse> {
   const { before = null, limit, format, from, to, ...named } = query
   const needsTime = from !== undefined || to !== undefined || format === 'csv'
   const at = needsTime ? (await store.controlVersion()).at : 0
   const { zone } = setup().usage
   const filter = { ...named, from: momentAt(from, at, zone), to: momentAt(to, at, zone) }
-  if (format === 'csv') return asCsv({ store }, filter, at, signal)
+  if (format === 'csv') return asCsv(store, filter, at, signal)
   const [{ entries, next }, forgotten] = await Promise.all([
     auditPage(store, filter, { before, limit, signal }),
     store.forgottenChanges(),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { RefusalGroupsResponse, RefusalsResponse } from '../../contract/api.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
-import { oneAtATime } from '../../lib/serialize.ts'
+import { takingTurns } from '../../lib/serialize.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { SCOPE_TITLES } from '../../quota/refusal.ts'
 import { episodePages } from '../../usage/episode-pages.ts'
@@ -60,9 +60,9 @@ const AskedOfGroups = z.strictObject({
   limit: limit(100, 20),
 })
 
-/** The routes of what the quota has refused. */
+/** The routes of what the quota has refused. Their steps take turns, because each request may read everything that is kept. */
 export function refusalRoutes(desk: Desk): Route[] {
-  const inTurn = oneAtATime()
+  const store = takingTurns(desk.store, ['readRefusals'])
   return [
     route('GET', '/api/refusals', {
       summary:
@@ -70,29 +70,32 @@ export function refusalRoutes(desk: Desk): Route[] {
       query: Asked,
       responses: { 200: schemas.refusals },
       textTypes: ['text/csv'],
-      handle: (call) => list(desk, call),
+      handle: (call) => list(store, desk, call),
     }),
     route('GET', '/api/refusals/groups', {
       summary:
         'Counts what the quota has refused, or would have refused in shadow, by user, organisation, limit or route, and over time',
       query: AskedOfGroups,
       responses: { 200: schemas.refusalGroups },
-      // One at a time, because it may read everything that is kept.
-      handle: (call) => inTurn(() => listGroups(desk, call)),
+      handle: (call) => listGroups(store, desk, call),
     }),
   ]
 }
 
-async function list(desk: Desk, { query, signal }: CallOf<z.infer<typeof Asked>>): Promise<AdminResponse> {
+async function list(
+  store: Desk['store'],
+  desk: Desk,
+  { query, signal }: CallOf<z.infer<typeof Asked>>,
+): Promise<AdminResponse> {
   const { cursor, limit, format, ...asked } = query
   const place = cursor === undefined ? null : placeOf(cursor)
-  const { at } = await desk.store.controlVersion()
+  const { at } = await store.controlVersion()
   const filter = filterAt(asked, at, desk)
-  if (format === 'csv') return asCsv(desk, filter, at, signal)
+  if (format === 'csv') return asCsv(store, desk, filter, at, signal)
   const { policy } = await desk.view()
-  const { episodes, next } = await desk.store.readRefusals(filter, { cursor: place, limit })
+  const { episodes, next } = await store.readRefusals(filter, { cursor: place, limit })
   const response: RefusalsResponse = {
-    refusals: await showRefusals(desk.store, episodes, policy, at),
+    refusals: await showRefusals(store, episodes, policy, at),
     next: next === null ? null : cursorOf(next),
   }
   return ok(response)
@@ -115,8 +118,13 @@ const COLUMNS = [
 ] as const
 
 /** All matching episodes. */
-function asCsv(desk: Desk, filter: RefusalFilter, at: number, signal: AbortSignal): AdminResponse {
-  const { store } = desk
+function asCsv(
+  store: Desk['store'],
+  desk: Desk,
+  filter: RefusalFilter,
+  at: number,
+  signal: AbortSignal,
+): AdminResponse {
   async function* lines(): AsyncGenerator<readonly (string | number)[]> {
     const { policy } = await desk.view()
     for await (const episodes of episodePages(store, filter, signal)) {
@@ -143,17 +151,18 @@ function boundsOf(step: (typeof STEPS)[number], from: number, to: number, zone: 
 }
 
 async function listGroups(
+  store: Desk['store'],
   desk: Desk,
   { query, signal }: CallOf<z.infer<typeof AskedOfGroups>>,
 ): Promise<AdminResponse> {
   const { by, step, limit, ...asked } = query
-  const { at } = await desk.store.controlVersion()
+  const { at } = await store.controlVersion()
   const filter = filterAt(asked, at, desk)
   // Older refusals are not kept, and none is later than now.
   const from = Math.min(Math.max(filter.since ?? 0, at - KEEP_EPISODES_MS), at)
   const to = Math.max(from + 1, Math.min(filter.until ?? at, at + 1))
   const bounds = boundsOf(step, from, to, desk.setup().usage.zone)
-  const { groups, steps, ...sums } = await summarize(desk.store, { filter, by, bounds, signal })
+  const { groups, steps, ...sums } = await summarize(store, { filter, by, bounds, signal })
   const response: RefusalGroupsResponse = {
     ...{ from: iso(from), to: iso(to), by, step, ...sums },
     groups: groups.slice(0, limit).map(({ last, ...group }) => ({ ...group, last: iso(last) })),

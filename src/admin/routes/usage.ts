@@ -3,7 +3,7 @@ import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { GrantResponse, UsageResponse } from '../../contract/api.ts'
 import { storedOf } from '../../control/state.ts'
-import { oneAtATime } from '../../lib/serialize.ts'
+import { takingTurns } from '../../lib/serialize.ts'
 import { readPagedQuery } from '../../usage/usage-cursor.ts'
 import { isOfRuns, knownSince, USAGE_KINDS, USAGE_STEPS, type UsageQuery } from '../../usage/usage-query.ts'
 import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../../usage/usage-reading.ts'
@@ -55,14 +55,7 @@ const Asked = z.strictObject({
 
 /** The route of usage. However many requests there are, their steps through the store take turns. */
 export function usageRoutes(desk: Desk): Route[] {
-  const inTurn = oneAtATime()
-  const { readHistory, scanHistory, readSeries, readMemberships } = desk.store
-  const store: UsageSource = {
-    readHistory: (scope, id) => inTurn(() => readHistory(scope, id)),
-    scanHistory: (scope, cursor) => inTurn(() => scanHistory(scope, cursor)),
-    readSeries: (question) => inTurn(() => readSeries(question)),
-    readMemberships: (users) => inTurn(() => readMemberships(users)),
-  }
+  const store = takingTurns(desk.store, ['readHistory', 'scanHistory', 'readSeries', 'readMemberships'])
   return [
     route('GET', '/api/usage', {
       summary: 'What users, organisations, plans, categories and routes have used',
