@@ -112,12 +112,12 @@ function limitsNow(current: () => Runtime, make: (runtime: Runtime) => Connectio
 }
 
 /**
- * Longer than a client may wait: for a place in its share and for a free connection, for a new connection with its retries, for the
- * response, and for its next piece.
+ * Longer than a client may wait: for its charge, for which a silent store has four deadlines, for a place in its share and for a free
+ * connection, for a new connection with its retries, for the response, and for its next piece.
  */
 export function idleTimeoutOf(config: Config): number {
   const { queueTimeoutMs, connectTimeoutMs, connectRetryMs } = config.upstream
-  const openingMs = 2 * queueTimeoutMs + connectTimeoutMs + connectRetryMs
+  const openingMs = 4 * config.store.deadlineMs + 2 * queueTimeoutMs + connectTimeoutMs + connectRetryMs
   const longest = patiencesOf(config).reduce(
     (ms, { responseTimeoutMs, idleTimeoutMs }) => Math.max(ms, openingMs + 2 * responseTimeoutMs, idleTimeoutMs),
     0,

@@ -17,3 +17,10 @@ test('a client that waits for a connection to the upstream, once for its share a
   const { config } = understood('upstream: { url: "http://127.0.0.1:1", queue_timeout: 2m }')
   expect(idleTimeoutOf(config)).toBeGreaterThan(2 * 120_000 + config.upstream.connectTimeoutMs)
 })
+
+test('a client whose charge waits for a silent store is not cut off before its 503', () => {
+  const { config } = understood(
+    'upstream: { url: "http://127.0.0.1:1", response_timeout: 1s, idle_timeout: 1s }\nstore_options: { deadline: 10s }',
+  )
+  expect(idleTimeoutOf(config)).toBeGreaterThan(4 * 10_000)
+})
