@@ -6,7 +6,7 @@ import { Login } from '../admin/login.ts'
 import { inForceOf, type Setup } from '../admin/state.ts'
 import type { Priced } from '../admin/too-dear.ts'
 import { ADMIN_NAME } from '../config/admin-name.ts'
-import { type Config, type MeterConfig, metersIn } from '../config/config.ts'
+import { type Config, chargedRules, type MeterConfig, metersIn } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
@@ -138,12 +138,8 @@ function addressOf({ url, socket }: Config['upstream']): string {
 }
 
 /** The costs that the quota may refuse. Routes in shadow mode refuse nothing, and a cost of 0 always fits. */
-function pricedOf({ routes, unmatched }: Config): Priced[] {
-  const charged = [
-    ...routes.filter((route) => !route.public),
-    ...(unmatched.kind === 'charge' ? [{ ...unmatched, match: 'unmatched' }] : []),
-  ]
-  return charged.flatMap(({ match, shadow, ...meters }) =>
+function pricedOf(config: Config): Priced[] {
+  return chargedRules(config).flatMap(({ match, shadow, ...meters }) =>
     metersIn(meters).flatMap(({ category, cost }) => {
       const costs = costsOf(cost).filter((tokens) => tokens > 0)
       return shadow || costs.length === 0 ? [] : [{ match, category, costs }]

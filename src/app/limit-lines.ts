@@ -1,4 +1,4 @@
-import { type Config, metersIn } from '../config/config.ts'
+import { type Config, chargedRules, metersIn } from '../config/config.ts'
 import { originOf, resolve } from '../control/settings.ts'
 import type { Changes } from '../control/state.ts'
 import { createPlanLayers, type LimitScope, type Origin, type PlanLayers } from '../quota/limit-layers.ts'
@@ -41,11 +41,12 @@ export function limitLines(config: Config, changes: Changes = {}, adaptive = 1):
 }
 
 /** The charged categories, in the order of the file. */
-function chargedCategories({ quota, routes, unmatched }: Config): string[] {
-  const rules = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
-  const charged = rules.flatMap(metersIn).filter(({ cost }) => cost.kind !== 'fixed' || cost.cost > 0)
+function chargedCategories(config: Config): string[] {
+  const charged = chargedRules(config)
+    .flatMap(metersIn)
+    .filter(({ cost }) => cost.kind !== 'fixed' || cost.cost > 0)
   const names = new Set(charged.map(({ category }) => category))
-  return quota.categories.filter((category) => names.has(category))
+  return config.quota.categories.filter((category) => names.has(category))
 }
 
 /** A window, with the first day of its months if that is not the first of the month. */

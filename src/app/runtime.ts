@@ -5,6 +5,7 @@ import type { CertificateRules } from '../auth/client-certificate.ts'
 import {
   type AuthConfig,
   type Config,
+  chargedRules,
   type EdgeConfig,
   type IssuerConfig,
   type LogConfig,
@@ -224,10 +225,10 @@ export function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: st
 }
 
 /** The inputs of requests that the configuration names. */
-function configuredOf({ auth, upstream, routes, unmatched }: Config): Configured {
+function configuredOf(config: Config): Configured {
+  const { auth, upstream, routes } = config
   const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
-  const meters = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? metersIn(rule) : []))
-  const prices = meters.flatMap(({ cost }) => fieldsOf(cost))
+  const prices = chargedRules(config).flatMap((rule) => metersIn(rule).flatMap(({ cost }) => fieldsOf(cost)))
   const { headers, identity, quotaField, removeHeaders } = upstream
   const names = { headers: headers.keys(), identity: identity.keys(), quotaField, removeHeaders }
   return { ...auth, repetitions, prices, ...names }

@@ -71,6 +71,12 @@ export function metersIn(
   return firstAndOthers<MeterConfig>(rule)
 }
 
+/** The rules whose requests are charged. If requests of no rule are charged, the last one is theirs, with the word `unmatched` in place of a match. */
+export function chargedRules({ routes, unmatched }: Pick<Config, 'routes' | 'unmatched'>) {
+  const ofOthers = unmatched.kind === 'charge' ? [{ ...unmatched, match: 'unmatched' }] : []
+  return [...routes.filter((route) => !route.public), ...ofOthers]
+}
+
 /** The page on which the API can be read and tried. */
 export type ReferenceConfig = NonNullable<Understood['reference']>
 export type EdgeConfig = Understood['edge']

@@ -1,5 +1,5 @@
 import { createAddressCallers } from '../auth/address-callers.ts'
-import { type Config, metersIn } from '../config/config.ts'
+import { type Config, chargedRules, metersIn } from '../config/config.ts'
 import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.ts'
 import type { MeterRule, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { dearest, isByLength, mayCost, type Price, partsOf } from '../inputs/price.ts'
@@ -57,10 +57,13 @@ const MOST_REMEMBERED = 20_000
 
 /** Tells the requests of a log that must keep their query, because a price of their route is in it. */
 export function pricedByQuery(config: Config, rules: PlanRules): (request: Asked) => boolean {
-  const { routes, unmatched } = config
-  const meters = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? metersIn(rule) : []))
   // Without such a price no route is looked up while a log is read.
-  if (!meters.some(({ cost }) => isByQuery(cost))) return () => false
+  if (
+    !chargedRules(config)
+      .flatMap(metersIn)
+      .some(({ cost }) => isByQuery(cost))
+  )
+    return () => false
   const routeOf = createRoutes(rules)
   return (request) => {
     const tariff = routeOf(request)?.tariff ?? null

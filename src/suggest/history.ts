@@ -1,5 +1,5 @@
 import { withBaselines } from '../config/baselines-text.ts'
-import { type Config, metersIn } from '../config/config.ts'
+import { type Config, chargedRules, metersIn } from '../config/config.ts'
 import { parseConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import type { Environment } from '../config/substitute.ts'
@@ -154,9 +154,10 @@ function whyOf(users: readonly number[], covered: number, limit: number, { perce
 }
 
 /** The highest price of a category: a request must fit into its limits. */
-function dearestOf(category: string, { routes, unmatched }: Config): number {
-  const charged = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
-  const meters = charged.flatMap(metersIn).filter((meter) => meter.category === category)
+function dearestOf(category: string, config: Config): number {
+  const meters = chargedRules(config)
+    .flatMap(metersIn)
+    .filter((meter) => meter.category === category)
   const costs = meters.map(({ cost }) => dearest(cost))
   return Math.max(1, ...costs)
 }
