@@ -3,7 +3,7 @@ import type { Caller } from '../auth/authenticator.ts'
 import type { CallerResolver } from '../auth/caller-resolver.ts'
 import type { ShareRules } from '../edge/shares.ts'
 import type { Forwarder, Patience } from '../forward/forwarder.ts'
-import type { NameRules } from '../inputs/inputs.ts'
+import type { CredentialPlaces, NameRules } from '../inputs/inputs.ts'
 import type { Price } from '../inputs/price.ts'
 import type { Ahead } from '../quota/ahead.ts'
 import type { Policy } from '../quota/policy.ts'
@@ -98,15 +98,6 @@ export interface CallerRules extends CallerResolver {
   readonly shadow: boolean
 }
 
-/** Places of a request that may contain a credential for the gateway. */
-export interface CredentialPlaces {
-  /** Fields that may contain a credential, in lower case, even if they are forwarded. */
-  readonly fields: readonly string[]
-  /** The names of parameters, as `foldedParameter` makes them. */
-  readonly parameters: readonly string[]
-  readonly subprotocols: ReadonlySet<string>
-}
-
 /** What the record of a request says about its origin and target. */
 export interface AccessRules {
   readonly address: boolean
@@ -130,7 +121,8 @@ export interface Rules {
   /** How the gateway's own responses are presented; `null` for unchanged. */
   readonly presentation: Presentation | null
   readonly callers: CallerRules
-  readonly credentials: CredentialPlaces
+  /** Where a credential may be: also fields that are forwarded, and names of parameters as `foldedParameter` makes them. */
+  readonly credentials: Pick<CredentialPlaces, 'fields' | 'parameters'> & { readonly subprotocols: ReadonlySet<string> }
   /** The limits in force now. They follow changes by administrators and the adaptive factor. */
   readonly policy: () => Policy
   /** Whether all refusals of the quota are only counted and reported now. */
