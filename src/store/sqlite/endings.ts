@@ -43,6 +43,10 @@ export function sqliteEndings(file: SqliteFile, clock: () => number): Endings {
     if (forMs >= Math.min(leftMs, mostMs)) rows.put(list, id, text, now + forMs)
   }
 
+  function textsAt(list: EndingList, ids: readonly string[], at: number) {
+    return ids.map((id) => lasting(list, id, at)?.text ?? null)
+  }
+
   function noteTime(list: EndingList, id: string, now: number, forMs: number): number {
     // A first time in the future was noted while the clock was ahead.
     const first = Math.min(firstIn(lasting(list, id, now)?.text ?? '') ?? now, now)
@@ -59,13 +63,11 @@ export function sqliteEndings(file: SqliteFile, clock: () => number): Endings {
   return {
     placeOf: (list) => `endings ${list}`,
     look: (list, id) => attempt(() => lasting(list, id, clock())?.text ?? null),
-    async read(list, ids) {
-      return (await this.readAt(list, ids)).texts
-    },
+    read: (list, ids) => attempt(() => textsAt(list, ids, clock())),
     readAt: (list, ids) =>
       attempt(() => {
         const at = clock()
-        return { at, texts: ids.map((id) => lasting(list, id, at)?.text ?? null) }
+        return { at, texts: textsAt(list, ids, at) }
       }),
     readOne: (list, id) => attempt(() => lasting(list, id, clock())),
     put: (entries, forMs) =>
