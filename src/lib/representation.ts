@@ -12,7 +12,11 @@ export function tagOf(bytes: Buffer | string): string {
   return `W/"sha-${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
 }
 
-/** Whether the client has the response already, by a weak comparison (RFC 9110, 13.1.2). @param etag of the response, as `tagOf` makes it @param ifNoneMatch the field If-None-Match */
+/**
+ * Whether the client has the response already, by a weak comparison (RFC 9110, 13.1.2).
+ * @param etag of the response, as `tagOf` makes it
+ * @param ifNoneMatch the field If-None-Match
+ */
 export function isKnown(etag: string | null, ifNoneMatch: string | undefined): boolean {
   if (etag === null || ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true
