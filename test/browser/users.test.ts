@@ -470,6 +470,15 @@ test('a page of the list is no longer than three screens, and who comes back fro
   }
 })
 
+test('an old link beyond the end of the list leads to its last page', async () => {
+  await Promise.all(Array.from({ length: 27 }, (_, i) => client(`outlying-${i}`)))
+  open = await stage.open('#/users?query=outlying&cursor=500')
+  page = open.page
+  await page.getByText('26 to 27 of 27').waitFor()
+  expect(await page.evaluate('location.hash')).toBe('#/users?query=outlying&cursor=25')
+  expect(await page.locator('[aria-label="Users"] th a').count()).toBe(2)
+})
+
 test('the link from a user to the list goes back to it, scrolled or not, and whatever was typed there since', async () => {
   expect(await client('wanda')).toEqual({ status: 200 })
   open = await stage.open('#/users', { height: 500 })
