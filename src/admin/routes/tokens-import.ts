@@ -25,7 +25,8 @@ export function tokenImportRoute(desk: Desk, now: () => number): Route {
   return route('PUT', '/api/tokens/import', {
     maxBody: MOST_BYTES,
     takesLines: true,
-    summary: 'Takes over keys of another system by their SHA-256. Either all lines of the file are taken over, or none',
+    summary: 'Takes over keys of another system by their SHA-256. If one line is wrong, none of them is taken over',
+    more: 'More than 500 keys are taken over in steps of 500. If the store fails in between, send the same file again.',
     query: Why,
     body: 'lines',
     responses: { 200: schemas.importedTokens },
