@@ -4,6 +4,7 @@ import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.t
 import type { MeterRule, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { dearest, isByLength, mayCost, type Price, partsOf } from '../inputs/price.ts'
 import { firstAndOthers } from '../lib/first-and-others.ts'
+import { onceForEach } from '../lib/memo.ts'
 import type { Payer } from '../quota/policy.ts'
 import { mostBy } from '../routing/final-cost.ts'
 import { priceOf } from '../routing/price.ts'
@@ -57,17 +58,16 @@ const MOST_REMEMBERED = 20_000
 
 /** Tells the requests of a log that must keep their query, because a price of their route is in it. */
 export function pricedByQuery(config: Config, rules: PlanRules): (request: Asked) => boolean {
+  const isUsed = chargedRules(config).some((rule) => metersIn(rule).some(({ cost }) => isByQuery(cost)))
   // Without such a price no route is looked up while a log is read.
-  if (
-    !chargedRules(config)
-      .flatMap(metersIn)
-      .some(({ cost }) => isByQuery(cost))
-  )
-    return () => false
+  if (!isUsed) return () => false
   const routeOf = createRoutes(rules)
+  const isPriced = onceForEach(
+    ({ tariff }: Route) => tariff !== null && firstAndOthers<MeterRule>(tariff).some(({ price }) => isByQuery(price)),
+  )
   return (request) => {
-    const tariff = routeOf(request)?.tariff ?? null
-    return tariff !== null && firstAndOthers<MeterRule>(tariff).some(({ price }) => isByQuery(price))
+    const route = routeOf(request)
+    return route !== null && isPriced(route)
   }
 }
 
