@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
+import { remembered } from '../../src/lib/memo.ts'
 import { DOCUMENTS } from './commands.ts'
 
 /** Every link of a document within the project leads to a file, and to a heading of it where it names one. */
@@ -46,16 +47,19 @@ function anchorsOf(markdown: string): Set<string> {
   return new Set([...names, ...notes])
 }
 
+const linksOf = remembered((document) => linksIn(readFileSync(document, 'utf8')))
+const headingsOf = remembered((document) => anchorsOf(readFileSync(document, 'utf8')))
+
 function problemOf(document: string, { path, anchor }: Link): string | null {
   const file = path === '' ? document : join(dirname(document), path)
   if (!existsSync(file)) return `no ${file}`
   if (anchor === null) return null
-  return anchorsOf(readFileSync(file, 'utf8')).has(anchor) ? null : `no heading #${anchor} in ${file}`
+  return headingsOf(file).has(anchor) ? null : `no heading #${anchor} in ${file}`
 }
 
 describe('the links of', () => {
   it.each(DOCUMENTS)('%s lead somewhere', (document) => {
-    const broken = linksIn(readFileSync(document, 'utf8')).flatMap((link) => {
+    const broken = linksOf(document).flatMap((link) => {
       const problem = problemOf(document, link)
       return problem === null ? [] : [`${document}:${link.line} ${problem}`]
     })
@@ -80,9 +84,7 @@ describe('a reader finds', () => {
   const others = DOCUMENTS.filter((document) => document.startsWith('docs/'))
   it.each(others)('%s from another document', (wanted) => {
     const from = DOCUMENTS.filter((document) =>
-      linksIn(readFileSync(document, 'utf8')).some(
-        ({ path }) => path !== '' && join(dirname(document), path) === wanted,
-      ),
+      linksOf(document).some(({ path }) => path !== '' && join(dirname(document), path) === wanted),
     )
     expect(from.filter((document) => document !== wanted).length).toBeGreaterThan(0)
   })
