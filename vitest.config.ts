@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { InTurn } from './test/setup/sequencer.ts'
 import { Summary } from './test/setup/summary.ts'
 
 /**
@@ -67,10 +68,11 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What is polled comes: a slow machine is not a failure (1 s by default).
     expect: { poll: { timeout: 30_000 } },
-    // Most files wait for clocks and processes, and take a core for two fifths of their time: so many of them keep two cores busy.
+    // Files wait for clocks and processes for most of their time. With seven at once two cores are never idle, but then some tests that are sensitive to load fail.
     maxWorkers: 5,
     // Hundreds of processes are started from their sources: 0.85 s each, and 1.15 s where Node compiles them anew.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
+    sequence: { sequencer: InTurn },
     reporters: ['default', new Summary()],
     projects: [
       {

@@ -177,7 +177,7 @@ function expectResponse(text: string): boolean {
 it(
   'a bent configuration file is understood, or told where it is wrong',
   () => {
-    const { seed, parameters } = budget(0.2, 8)
+    const { seed, parameters } = budget(0.2, 4)
     const seen = { files: 0, taken: 0 }
     const property = fc.property(BENT, (text) => {
       seen.files++
@@ -189,5 +189,5 @@ it(
     expect(seen.taken).toBeGreaterThan(0)
     expect(seen.files - seen.taken).toBeGreaterThan(seen.files / 4)
   },
-  budget(0.2, 8).timeout,
+  budget(0.2, 4).timeout,
 )
