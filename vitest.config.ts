@@ -68,7 +68,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What is polled comes: a slow machine is not a failure (1 s by default).
     expect: { poll: { timeout: 30_000 } },
-    // Files wait for clocks and processes for most of their time. With seven at once two cores are never idle, but then some tests that are sensitive to load fail.
+    // Files mostly wait for clocks and processes. Seven at once leave no core idle, but then tests that are sensitive to load fail.
     maxWorkers: 5,
     // Hundreds of processes are started from their sources: 0.85 s each, and 1.15 s where Node compiles them anew.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
