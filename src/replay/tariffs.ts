@@ -192,12 +192,22 @@ function isByQuery(price: Price): boolean {
   return parts.length > 0 && parts.every(({ source }) => source.kind === 'query')
 }
 
+/** The costs by targets with a query, for each price. The texts of a log are shared strings, so a target is found fast. */
+const costsByQuery = onceForEach((_: Price) => new Map<string, number | null>())
+
 /** `null` where the query alone does not say the cost. */
 function costByQuery(price: Price, { kind, text }: Entry['target']): number | null {
   const mark = kind === 'path' ? text.indexOf('?') : -1
-  if (mark < 0 || !isByQuery(price)) return null
-  const priced = priceOf(price, { body: null, query: text.slice(mark), rawHeaders: [], length: 0 })
-  return 'cost' in priced ? priced.cost : null
+  if (mark < 0) return null
+  const costs = costsByQuery(price)
+  const known = costs.get(text)
+  if (known !== undefined) return known
+  if (costs.size >= MOST_REMEMBERED) costs.clear()
+  const query = { body: null, query: text.slice(mark), rawHeaders: [], length: 0 }
+  const priced = isByQuery(price) ? priceOf(price, query) : null
+  const cost = priced !== null && 'cost' in priced ? priced.cost : null
+  costs.set(text, cost)
+  return cost
 }
 
 function finalCostOf({ settle, price }: MeterRule, { charged }: Logged, cost: number): number {
