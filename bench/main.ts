@@ -82,7 +82,8 @@ async function measureGroups(
     const verdict = share > TOO_BUSY ? ': too busy to quote or to judge a bound by.' : '.'
     const busy = `Other work took ${(share * 100).toFixed(0)} % of the machine meanwhile${verdict}`
     const step = `A step through 4 MB of memory took ${before.toFixed(0)} ns before and ${memoryStep().toFixed(0)} after.`
-    sections.push({ ...section, lines: [`${measuredOn()}.`, '', ...section.lines, '', `${busy} ${step}`] })
+    const intro = `${measuredOn()}.\n\n${section.intro}`
+    sections.push({ ...section, intro, lines: [...section.lines, '', `${busy} ${step}`] })
     process.stderr.write(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s\n`)
   }
   const how = `${rounds} rounds of ${seconds} s for each row where its table says nothing else, 1 s for bodies and connections; medians; smallest and largest value in brackets`
@@ -95,7 +96,7 @@ function notMeasured(name: string, error: unknown, only: string | null): Section
   process.exitCode = 1
   const why = error instanceof Error ? error.message : String(error)
   process.stderr.write(`bench: ${name}: ${why}\n`)
-  return { title: name, lines: [`This group could not be measured: ${why}`], figures: [] }
+  return { title: name, intro: `This group could not be measured: ${why}`, lines: [] }
 }
 
 /** Runs an action with its own servers, and stops them. */

@@ -18,7 +18,7 @@ export async function profile(row: string, { stage, requests, seconds }: Bench):
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-profile-'))
   const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-interval=${INTERVAL_US}`]
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
-  const gateway = await stage.gateway({ upstream, store: redis, log: false, flags })
+  const gateway = await stage.gateway({ upstream, store: redis, flags })
   const load = { port: gateway.port, requests: requests.byUsers('GET', PATHS[row as keyof typeof PATHS]) }
   await saturate(load, WARM_SECONDS)
   const begin = performance.now()

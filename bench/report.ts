@@ -6,9 +6,12 @@ import { median } from './statistics.ts'
 /** The result of one group of measurements. */
 export interface Section {
   readonly title: string
+  /** What was measured, and how. */
+  readonly intro: string
   /** Markdown that a terminal can show as well. */
   readonly lines: readonly string[]
-  readonly figures: readonly Figure[]
+  /** Default none. */
+  readonly figures?: readonly Figure[]
 }
 
 /** A run of some or all groups. */
@@ -24,10 +27,10 @@ export function reportText({ conditions, sections }: Report): string {
 
 const listOf = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join('\n')
 
-export function sectionText({ title, lines, figures }: Section): string {
-  const checks =
-    figures.length === 0 ? [] : ['', ...table(['Figure', 'Measured', 'Bound', ''], figures.map(figureCells))]
-  return [`### ${title}`, '', ...lines, ...checks].join('\n')
+export function sectionText({ title, intro, lines, figures = [] }: Section): string {
+  const checks = figures.length === 0 ? [] : table(['Figure', 'Measured', 'Bound', ''], figures.map(figureCells))
+  const parts = [`### ${title}`, intro, lines.join('\n'), checks.join('\n')]
+  return parts.filter((part) => part !== '').join('\n\n')
 }
 
 export interface Column {
@@ -103,8 +106,8 @@ export function writeSections(file: URL, { conditions, sections }: Report): void
     const parts = old.split(/\n\n(?=### )/)
     for (const section of sections) {
       const at = parts.findIndex((part) => part.startsWith(`### ${section.title}\n`))
-      const apart = ['Measured apart from the others:', '', listOf(conditions), '']
-      parts[at === -1 ? parts.length : at] = sectionText({ ...section, lines: [...apart, ...section.lines] })
+      const apart = `Measured apart from the others:\n\n${listOf(conditions)}\n\n${section.intro}`
+      parts[at === -1 ? parts.length : at] = sectionText({ ...section, intro: apart })
     }
     return parts.join('\n\n')
   })

@@ -17,6 +17,11 @@ export interface Row {
   readonly bytes?: number
 }
 
+/** @param requests the file of its requests */
+export function rowOf(name: string, server: Running, requests: string, more: Partial<Row> = {}): Row {
+  return { name, server, load: { port: server.port, requests }, ...more }
+}
+
 /** One round of a row; times are CPU microseconds for one request. */
 export interface Sample {
   /** Requests a second. */

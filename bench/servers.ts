@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { configurationFor } from './checkout.ts'
 import { type NginxLimits, quotaConfig, upstreamConfig } from './nginx/config.ts'
@@ -55,8 +56,8 @@ export interface Stage {
 export interface NginxQuota {
   readonly upstream: Running
   readonly redis: Running
-  /** Whether each request gets a line in a file. */
-  readonly log: boolean
+  /** Whether each request gets a line in a file. Default no. */
+  readonly log?: boolean
   /** File with one line for each user: its id, a space, its credential. */
   readonly known: string
   /** Default as many connections as the load has. */
@@ -67,8 +68,8 @@ export interface Gateway {
   readonly upstream: Running
   /** Redis, or the URL of a store. */
   readonly store: Running | string
-  /** Whether each request gets a line in a file. */
-  readonly log: boolean
+  /** Whether each request gets a line in a file. Default no. */
+  readonly log?: boolean
   /** Replaces whole sections of the configuration. */
   readonly change?: object
   /** More options of Node, for example `--cpu-prof`. */
@@ -199,6 +200,15 @@ export async function offAndOn(start: (log: boolean) => Promise<Running>): Promi
   return { off: await start(false), on: await start(true) }
 }
 
+/** In the background Redis moves a table that has grown, and frees buffers of its clients. */
+const SETTLE_MS = 3000
+
+/** The memory that Redis uses when it has come to rest, in bytes. */
+export async function usedMemory({ port }: Running): Promise<number> {
+  await sleep(SETTLE_MS)
+  return Number(/^used_memory:(\d+)/m.exec(askRedis(port, 'INFO', 'memory'))?.[1])
+}
+
 export function askRedis(port: number, ...command: string[]): string {
   return execFileSync('redis-cli', ['-h', '127.0.0.1', '-p', `${port}`, ...command], { encoding: 'utf8' })
 }
@@ -206,7 +216,8 @@ export function askRedis(port: number, ...command: string[]): string {
 /** The issuers that the gateway accepts. */
 export const ISSUERS = [{ issuer: ISSUER, audience: AUDIENCE, secret: SECRET, algorithms: ['HS256'] }]
 
-const windows = (limit: number) => ({ '1h': limit, '5h': limit, '1d': limit })
+/** The windows of every limit. */
+export const windows = (limit: number) => ({ '1h': limit, '5h': limit, '1d': limit })
 /** A limit above what a run uses. It is below 2^30 as real limits are, because larger numbers cost V8 more to write. */
 export const PLENTY = 1e9
 

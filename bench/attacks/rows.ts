@@ -187,44 +187,23 @@ export function kindsOf(row: AttackRow, { port, admin }: Ports, issuer: DearIssu
   const own = (user: number): string => bearer(jwtOf(userName(user)))
   const close = 'Connection: close'
   const body = 'x'.repeat(1000)
+  const asked = (name: string, text: Kind['text'], more: Partial<Kind> = {}): Kind => ({
+    ...{ name, port, kept: false, status: 200, text },
+    ...more,
+  })
+  const upload = (user: number) => head('POST /upload HTTP/1.1', own(user), close, `Content-Length: ${body.length}`)
   const plain: Kind[] = [
-    { name: 'new', port, kept: false, status: 200, text: (user) => get('/read', own(user), close) },
-    {
-      name: 'body',
-      port,
-      kept: false,
-      status: 200,
-      text: (user) => `${head('POST /upload HTTP/1.1', own(user), close, `Content-Length: ${body.length}`)}${body}`,
-    },
-    { name: 'kept', port, kept: true, status: 200, text: (user) => get('/read', own(user)) },
+    asked('new', (user) => get('/read', own(user), close)),
+    asked('body', (user) => upload(user) + body),
+    asked('kept', (user) => get('/read', own(user)), { kept: true }),
   ]
   let made = 0
-  const fresh = (credentialOf: (user: number) => string): Kind => ({
-    name: 'fresh credential',
-    port,
-    kept: false,
-    status: 200,
-    text: (user) => get('/read', bearer(credentialOf(user)), close),
-  })
-  const probe = (path: string): Kind => ({
-    name: path,
-    port: admin ?? 0,
-    kept: false,
-    status: 200,
-    text: () => get(path, close),
-  })
+  const fresh = (credentialOf: (user: number) => string): Kind =>
+    asked('fresh credential', (user) => get('/read', bearer(credentialOf(user)), close))
+  const probe = (path: string): Kind => asked(path, () => get(path, close), { port: admin ?? 0 })
   switch (row.others) {
     case 'tunnels':
-      return [
-        ...plain,
-        {
-          name: 'WebSocket',
-          port,
-          kept: false,
-          status: 101,
-          text: (user) => get('/socket', own(user), ...UPGRADE),
-        },
-      ]
+      return [...plain, asked('WebSocket', (user) => get('/socket', own(user), ...UPGRADE), { status: 101 })]
     case 'probes':
       return ['/livez', '/readyz', '/metrics'].map(probe)
     case 'tokens':

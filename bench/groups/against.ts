@@ -1,6 +1,6 @@
 import { type Checkout, REFERENCE } from '../checkout.ts'
 import { sampleTable } from '../report.ts'
-import { measureRounds, type Row } from '../rows.ts'
+import { measureRounds, type Row, rowOf } from '../rows.ts'
 import { paired, ratios } from '../statistics.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
 
@@ -22,11 +22,8 @@ export function against(other: Checkout): Group {
     )
     return {
       title: `Against ${other.name}`,
-      lines: [
-        `There is ${other.name}. Access log off; CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
-        '',
-        ...sampleTable(samples),
-      ],
+      intro: `There is ${other.name}. Access log off; CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
+      lines: sampleTable(samples),
       figures: [
         ...kinds.map((kind) => ({
           name: `${kind}, CPU of the gateway here against there`,
@@ -52,19 +49,12 @@ export function against(other: Checkout): Group {
 
 async function rowsOf({ stage, requests }: Bench, where: string, checkout?: string): Promise<Record<Kind, Row>> {
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
-  const server = await stage.gateway({
-    upstream,
-    store: redis,
-    log: false,
-    ...(checkout !== undefined && { checkout }),
-  })
-  const row = (kind: Kind): Row => ({
-    name: `${kind}, ${where}`,
-    server,
-    redis,
-    refused: kind === 'refusal (429)',
-    load: { port: server.port, requests: requests.byUsers('GET', PATHS[kind]) },
-  })
+  const server = await stage.gateway({ upstream, store: redis, ...(checkout !== undefined && { checkout }) })
+  const row = (kind: Kind): Row =>
+    rowOf(`${kind}, ${where}`, server, requests.byUsers('GET', PATHS[kind]), {
+      redis,
+      refused: kind === 'refusal (429)',
+    })
   return {
     'refusal (429)': row('refusal (429)'),
     'bare forward': row('bare forward'),

@@ -73,26 +73,17 @@ export const attacks: Group = async (bench) => {
     process.stderr.write(`attacks: ${rows.at(-1)?.join(' | ')}\n`)
   }
   const head = ['Attack', ...SUBJECTS.flatMap((name) => [name, 'p50', 'max']), 'KB']
-  return { title: 'What strangers take from others', lines: linesOf(before, head, rows, remarks, quick), figures: [] }
+  const remarked = ['', 'Where requests were not served, this came instead:', '', ...remarks]
+  return {
+    title: 'What strangers take from others',
+    intro: introOf(before, quick),
+    lines: [...table(head, rows), ...remarked],
+  }
 }
 
-function linesOf(
-  before: Checkout,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  remarks: readonly string[],
-  quick: boolean,
-): string[] {
-  return [
-    `Before is ${before.name}, now is ${commitOfNow()}, both with their defaults, and nginx has as many connections. Each row once, with servers of its own.`,
-    `While the attack lasts ${OTHERS} users ask for ${quick ? QUICK_SECONDS : ASK_SECONDS} s, each twice a second from an address of its own. The first number of a column says how many of them had all their requests served within ${SOON_MS / 1000} s. p50 and max are milliseconds of all requests; "never" is a request that was refused, cut off, or not answered within 8 s. KB is what the attacker sent now:`,
-    '',
-    ...table(head, rows),
-    '',
-    'Where requests were not served, this came instead:',
-    '',
-    ...remarks,
-  ]
+function introOf(before: Checkout, quick: boolean): string {
+  return `Before is ${before.name}, now is ${commitOfNow()}, both with their defaults, and nginx has as many connections. Each row once, with servers of its own.
+While the attack lasts ${OTHERS} users ask for ${quick ? QUICK_SECONDS : ASK_SECONDS} s, each twice a second from an address of its own. The first number of a column says how many of them had all their requests served within ${SOON_MS / 1000} s. p50 and max are milliseconds of all requests; "never" is a request that was refused, cut off, or not answered within 8 s. KB is what the attacker sent now:`
 }
 
 function cellsOf(met: Met | undefined): string[] {
@@ -129,14 +120,13 @@ async function meet(row: AttackRow, subject: Subject, field: Field): Promise<Met
 async function startSubject(subject: Subject, { redis, upstream }: Backends, { bench, before, issuer }: Field) {
   const { stage, requests } = bench
   if (subject === 'nginx') {
-    const server = await stage.nginx({ upstream, redis, log: false, known: requests.known, limits: NGINX_LIMITS })
+    const server = await stage.nginx({ upstream, redis, known: requests.known, limits: NGINX_LIMITS })
     return { server, ports: { port: server.port, admin: null } }
   }
   const admin = await freePort()
   const server = await stage.gateway({
     upstream,
     store: redis,
-    log: false,
     change: { routes: ROUTES, edge: {}, auth: authOf(issuer, upstream), admin: { listen: `127.0.0.1:${admin}` } },
     ...(subject === 'before' && { checkout: before.folder }),
   })

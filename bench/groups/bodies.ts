@@ -35,8 +35,8 @@ export const bodies: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, upstream] = [await stage.redis(), await stage.upstream(SIZES)]
   const servers = [
-    { name: 'gateway', server: await stage.gateway({ upstream, store: redis, log: false }), redis },
-    { name: 'nginx + Lua', server: await stage.nginx({ upstream, redis, log: false, known: requests.known }), redis },
+    { name: 'gateway', server: await stage.gateway({ upstream, store: redis }), redis },
+    { name: 'nginx + Lua', server: await stage.nginx({ upstream, redis, known: requests.known }), redis },
     { name: 'http-proxy-3, no quota', server: await stage.httpProxy(upstream) },
   ]
   const rows = SIZES.flatMap((size) =>
@@ -51,9 +51,8 @@ export const bodies: Group = async (bench) => {
   const streams = await stream(bench, servers[0]?.server as Running)
   return {
     title: 'Bodies',
+    intro: 'An accepted charge with a body, access log off; CPU for one request, in microseconds:',
     lines: [
-      'An accepted charge with a body, access log off; CPU for one request, in microseconds:',
-      '',
       ...sampleTable(samples, [RATE, PROXY, REDIS, TOGETHER, PER_MEGABYTE]),
       '',
       `Resident memory of the gateway while ${STREAMING_CONNECTIONS} connections stream bodies of 10 MB:`,

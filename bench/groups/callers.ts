@@ -1,6 +1,6 @@
 import { sampleTable } from '../report.ts'
 import { jwtOf, userName } from '../requests.ts'
-import { measureRounds, type Row } from '../rows.ts'
+import { measureRounds, type Row, rowOf } from '../rows.ts'
 import { median, ratios } from '../statistics.ts'
 import { type Group, inShortTurns } from './group.ts'
 
@@ -23,26 +23,23 @@ const REFUSED: Readonly<Record<string, (user: number) => string>> = {
 /** Refusals of callers with an invalid credential, compared with a charge. */
 export const callers: Group = async (bench) => {
   const [redis, upstream] = [await bench.stage.redis(), await bench.stage.upstream()]
-  const rowOf = async (name: string, jwtAt: (user: number) => string, refused: boolean): Promise<Row> => {
-    const server = await bench.stage.gateway({ upstream, store: redis, log: false, change: { edge: EDGE } })
+  const row = async (name: string, jwtAt: (user: number) => string, refused: boolean): Promise<Row> => {
+    const server = await bench.stage.gateway({ upstream, store: redis, change: { edge: EDGE } })
     const list = Array.from({ length: USERS }, (_, user) => ({ path: '/read', credential: fieldOf(user, jwtAt(user)) }))
-    return { name, server, redis, refused, load: { port: server.port, requests: bench.requests.of(list) } }
+    return rowOf(name, server, bench.requests.of(list), { redis, refused })
   }
   const known = bench.requests.credentials(USERS)
-  const accepted = await rowOf(ACCEPTED, (user) => known[user] ?? '', false)
+  const accepted = await row(ACCEPTED, (user) => known[user] ?? '', false)
   const rows: Row[] = []
-  for (const [name, jwtAt] of Object.entries(REFUSED)) rows.push(await rowOf(name, jwtAt, true))
+  for (const [name, jwtAt] of Object.entries(REFUSED)) rows.push(await row(name, jwtAt, true))
   const turns = inShortTurns(bench)
   const samples = await measureRounds([accepted, ...rows], turns)
-  const cpuOf = (row: Row): number => median((samples.get(row) ?? []).map(({ proxy }) => proxy))
+  const cpuOf = (one: Row): number => median((samples.get(one) ?? []).map(({ proxy }) => proxy))
   const dearest = rows.reduce((a, b) => (cpuOf(a) > cpuOf(b) ? a : b))
   return {
     title: 'Credentials that are refused',
-    lines: [
-      `Access log off; CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
-      '',
-      ...sampleTable(samples),
-    ],
+    intro: `Access log off; CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
+    lines: sampleTable(samples),
     figures: [
       {
         name: `the dearest 401 (${dearest.name.slice('401, '.length)}) against an accepted charge, CPU of the gateway`,

@@ -10,8 +10,8 @@ export const connections: Group = async (bench) => {
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   // More requests may be under way than the default allows.
   const change = { edge: { max_in_flight: 2000, max_connections_per_address: 'none', shares: { address: 'none' } } }
-  const gateway = await stage.gateway({ upstream, store: redis, log: false, change })
-  const nginx = await stage.nginx({ upstream, redis, log: false, known: requests.known })
+  const gateway = await stage.gateway({ upstream, store: redis, change })
+  const nginx = await stage.nginx({ upstream, redis, known: requests.known })
   const file = requests.byUsers('GET', '/read')
   const rows = COUNTS.flatMap((count): Row[] =>
     [
@@ -22,11 +22,8 @@ export const connections: Group = async (bench) => {
   const samples = await measureRounds(rows, { ...bench, seconds: 1 })
   return {
     title: 'Number of connections',
-    lines: [
+    intro:
       'An accepted charge, access log off; CPU for one request, in microseconds. Each connection always has a request under way:',
-      '',
-      ...sampleTable(samples, [RATE, PROXY, REDIS, TOGETHER, P99]),
-    ],
-    figures: [],
+    lines: sampleTable(samples, [RATE, PROXY, REDIS, TOGETHER, P99]),
   }
 }

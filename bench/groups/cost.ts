@@ -1,57 +1,37 @@
 import type { Figure } from '../figures.ts'
 import { sampleTable } from '../report.ts'
-import { measureRounds, type Row, type Sample, type Samples } from '../rows.ts'
-import { offAndOn, type Running } from '../servers.ts'
+import { measureRounds, type Row, rowOf, type Sample, type Samples } from '../rows.ts'
+import { offAndOn, type Pair, type Running } from '../servers.ts'
 import { paired, ratios } from '../statistics.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
 
-interface CostRows {
-  readonly refused: Row
-  readonly status: Row
-  readonly forward: Row
-  readonly accepted: Row
-  readonly nginx: Row
-  readonly httpProxy: Row
-}
-
-/** The measured servers, with their log off or on. */
-interface Servers {
-  readonly gateway: Running
-  readonly nginx: Running
-  readonly httpProxy: Running
-  readonly redis: Running
-}
+type Servers = Readonly<Record<'gateway' | 'nginx' | 'httpProxy', Pair>>
+type CostRows = ReturnType<typeof rowsOf>
 
 /** The cost of a small request, side by side. */
 export const cost: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
-  const gateway = await offAndOn((log) => stage.gateway({ upstream, store: redis, log }))
-  const nginx = await offAndOn((log) => stage.nginx({ upstream, redis, log, known: requests.known }))
-  const httpProxy = await offAndOn((log) => stage.httpProxy(upstream, log))
-  const off = rowsOf(bench, { gateway: gateway.off, nginx: nginx.off, httpProxy: httpProxy.off, redis }, 'log off')
-  const on = rowsOf(bench, { gateway: gateway.on, nginx: nginx.on, httpProxy: httpProxy.on, redis }, 'log on')
+  const servers = {
+    gateway: await offAndOn((log) => stage.gateway({ upstream, store: redis, log })),
+    nginx: await offAndOn((log) => stage.nginx({ upstream, redis, log, known: requests.known })),
+    httpProxy: await offAndOn((log) => stage.httpProxy(upstream, log)),
+  }
+  const [off, on] = [rowsOf(bench, servers, redis, 'off'), rowsOf(bench, servers, redis, 'on')]
   // Rows that are compared with each other are measured soon after each other.
   const turns = inShortTurns(bench)
   const samples = await measureRounds([...Object.values(off), ...Object.values(on)], turns)
   return {
     title: 'A small request',
-    lines: [
-      `CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
-      '',
-      ...sampleTable(samples),
-    ],
+    intro: `CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
+    lines: sampleTable(samples),
     figures: [...figures(off, samples, 'access log off'), ...figures(on, samples, 'access log on')],
   }
 }
 
-function rowsOf({ requests }: Bench, { gateway, nginx, httpProxy, redis }: Servers, log: string): CostRows {
-  const row = (name: string, server: Running, path: string, more: Partial<Row> = {}): Row => ({
-    name: `${name}, ${log}`,
-    server,
-    load: { port: server.port, requests: requests.byUsers('GET', path) },
-    ...more,
-  })
+function rowsOf({ requests }: Bench, { gateway, nginx, httpProxy }: Servers, redis: Running, log: 'off' | 'on') {
+  const row = (name: string, server: Pair, path: string, more: Partial<Row> = {}): Row =>
+    rowOf(`${name}, log ${log}`, server[log], requests.byUsers('GET', path), more)
   return {
     refused: row('gateway, refusal (429)', gateway, '/spent', { redis, refused: true }),
     status: row('gateway, GET /me/quota', gateway, '/me/quota', { redis }),

@@ -3,7 +3,7 @@ import type { Figure } from '../figures.ts'
 import { freePort } from '../processes.ts'
 import { sampleTable } from '../report.ts'
 import { userName } from '../requests.ts'
-import { measureRounds, type Row, type Samples } from '../rows.ts'
+import { measureRounds, type Row, rowOf, type Samples } from '../rows.ts'
 import type { Running } from '../servers.ts'
 import { paired, ratios } from '../statistics.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
@@ -19,20 +19,18 @@ export const decisions: Group = async (bench) => {
   const [asked, ofServices] = [await freePort(), await freePort()]
   const started = (listen: number, more: object = {}) =>
     stage.gateway({
-      ...{ upstream, store: redis, log: false },
+      ...{ upstream, store: redis },
       change: { decisions: { listen: `127.0.0.1:${listen}`, ...more } },
     })
   const gateway = await started(asked)
   const services = await started(ofServices, { token: TOKEN })
   const forms = formRows(bench, redis, { ...gateway, port: asked }, { ...services, port: ofServices })
-  const through = (name: string, server: Running, more: Partial<Row> = {}): Row => ({
-    ...{ name, server, load: { port: server.port, requests: requests.byUsers('GET', '/read') } },
-    ...more,
-  })
+  const through = (name: string, server: Running, more: Partial<Row> = {}): Row =>
+    rowOf(name, server, requests.byUsers('GET', '/read'), more)
   const places = { service: upstream.port, decisions: asked }
   const asks = { beside: [gateway], redis }
   const limited = await limitedEnvoy(stage, upstream.port, redis)
-  const known = { upstream, redis, log: false, known: requests.known }
+  const known = { upstream, redis, known: requests.known }
   const proxies = {
     gateway: through('the gateway forwards itself', gateway, { redis }),
     bare: through('nginx, no quota', await bareNginx(stage, places)),
@@ -46,11 +44,8 @@ export const decisions: Group = async (bench) => {
   const samples = await measureRounds([...Object.values(forms), ...Object.values(proxies)], turns)
   return {
     title: 'Decisions for other proxies',
-    lines: [
-      `CPU in microseconds, access logs off, ${turns.rounds} rounds of ${turns.seconds} s. The first rows ask the gateway and are one decision each. In the others a proxy stands in front, and "Proxy" has its CPU with that of the gateway or the service that it asks:`,
-      '',
-      ...sampleTable(samples),
-    ],
+    intro: `CPU in microseconds, access logs off, ${turns.rounds} rounds of ${turns.seconds} s. The first rows ask the gateway and are one decision each. In the others a proxy stands in front, and "Proxy" has its CPU with that of the gateway or the service that it asks:`,
+    lines: sampleTable(samples),
     figures: figures(samples, forms.nginx, proxies),
   }
 }
@@ -61,9 +56,8 @@ function formRows({ requests }: Bench, redis: Running, proxies: Running, service
     requests.of(
       requests.credentials(USERS).map((jwt) => ({ path, credential: `${fields}Authorization: Bearer ${jwt}` })),
     )
-  const row = (name: string, server: Running, list: string): Row => ({
-    ...{ name: `a decision, ${name}`, server, redis, load: { port: server.port, requests: list } },
-  })
+  const row = (name: string, server: Running, list: string): Row =>
+    rowOf(`a decision, ${name}`, server, list, { redis })
   const service = Array.from({ length: USERS }, (_, i) => ({
     ...{ method: 'POST', path: '/decide', credential: `Content-Type: application/json | X-Tollgate-Token: ${TOKEN}` },
     body: JSON.stringify({ method: 'GET', path: '/read', user: userName(i) }),

@@ -42,20 +42,15 @@ export const footprint: Group = async (bench) => {
   const note = built ? [] : ['', `Tollgate as \`npm run build\` makes it is left out: ${BUILT} is not there.`]
   return {
     title: 'Memory and start',
-    lines: [
-      `From the command to the first charged answer (${STARTS} starts). Memory in MB, without the store, ${SETTLE_MS / 1000} s after it and after ${LOAD_SECONDS} s of full load. CPU in ms, and wake-ups, for one second that is idle:`,
-      '',
-      ...table(head, rows),
-      ...note,
-    ],
-    figures: [],
+    intro: `From the command to the first charged answer (${STARTS} starts). Memory in MB, without the store, ${SETTLE_MS / 1000} s after it and after ${LOAD_SECONDS} s of full load. CPU in ms, and wake-ups, for one second that is idle:`,
+    lines: [...table(head, rows), ...note],
   }
 }
 
 function gateways({ stage }: Bench, { upstream, redis }: Backends, built: boolean): Subject[] {
   const gateway = (name: string, more: Partial<Gateway> = {}): Subject => ({
     name: `Tollgate, ${name}`,
-    start: () => stage.gateway({ upstream, store: redis, log: false, ...more }),
+    start: () => stage.gateway({ upstream, store: redis, ...more }),
   })
   const embedded = (): string => `sqlite:${join(stage.folder('sqlite'), 'tollgate.db')}`
   const workers = { change: { workers: 2 }, cores: BOTH_CORES }
@@ -71,7 +66,7 @@ function gateways({ stage }: Bench, { upstream, redis }: Backends, built: boolea
 
 const nginx = ({ stage, requests: { known } }: Bench, backends: Backends): Subject => ({
   name: 'nginx + Lua + Redis',
-  start: () => stage.nginx({ ...backends, log: false, known }),
+  start: () => stage.nginx({ ...backends, known }),
 })
 
 async function measure({ name, start }: Subject, { requests, quick }: Bench): Promise<string[]> {

@@ -56,11 +56,8 @@ export const latency: Group = async (bench) => {
   )
   return {
     title: 'Latency',
-    lines: [
-      `At half of the rate that saturates the gateway in the same round, ${rates} requests/s, access log on; times in milliseconds:`,
-      '',
-      ...latencyTable(rounds),
-    ],
+    intro: `At half of the rate that saturates the gateway in the same round, ${rates} requests/s, access log on; times in milliseconds:`,
+    lines: latencyTable(rounds),
     figures: [
       {
         name: 'added p99 at half of the saturation load (access log on)',
@@ -116,24 +113,19 @@ async function measure(ways: readonly Way[], charged: Load, { openLoop, rounds, 
 
 function latencyTable(rounds: ReadonlyMap<Way, readonly Round[]>): string[] {
   const row = ([{ name, servers }, list]: [Way, readonly Round[]]): string[] => {
-    const of = (pick: (round: Round) => number): number[] => list.map(pick)
+    const number = (pick: (round: Round) => number, digits = 2): string => median(list.map(pick)).toFixed(digits)
+    const spread = (pick: (round: Round) => number): string => spreadOf(list.map(pick), 2)
     const tested = servers.length > 0
     return [
       name,
-      spreadOf(
-        of(({ p50 }) => p50),
-        2,
-      ),
-      median(of(({ p90 }) => p90)).toFixed(2),
-      spreadOf(
-        of(({ p99 }) => p99),
-        2,
-      ),
-      median(of(({ p999 }) => p999)).toFixed(2),
-      median(of(({ late99 }) => late99)).toFixed(2),
-      tested ? median(of(({ cpu }) => cpu)).toFixed(1) : '',
-      tested ? median(of(({ waited }) => waited)).toFixed(1) : '',
-      tested ? `${(median(of(({ busy }) => busy)) * 100).toFixed(0)} %` : '',
+      spread(({ p50 }) => p50),
+      number(({ p90 }) => p90),
+      spread(({ p99 }) => p99),
+      number(({ p999 }) => p999),
+      number(({ late99 }) => late99),
+      tested ? number(({ cpu }) => cpu, 1) : '',
+      tested ? number(({ waited }) => waited, 1) : '',
+      tested ? `${number(({ busy }) => busy * 100, 0)} %` : '',
     ]
   }
   const head = ['Row', 'p50', 'p90', 'p99', 'p99.9', 'sent late, p99', 'CPU, us', 'waited, us', 'core']

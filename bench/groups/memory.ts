@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Figure } from '../figures.ts'
 import { jwtOf } from '../requests.ts'
-import { askRedis } from '../servers.ts'
+import { askRedis, usedMemory } from '../servers.ts'
 import type { Group } from './group.ts'
 
 /** With so many users the hash tables of Redis, which take 16 to 32 bytes of each user, are neither fullest nor emptiest. */
@@ -9,23 +8,17 @@ const USERS = 100_000
 /** The length of ids that identity providers make. */
 const ID_LENGTH = 36
 const REQUESTS_PER_SECOND = 3000
-/** In the background Redis moves a table that has grown, and frees buffers of its clients. */
-const SETTLE_MS = 3000
 
 /** Measures the memory of Redis before and after each user is charged in one category, and then in another. */
 export const memory: Group = async ({ stage, requests, openLoop }) => {
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
-  const gateway = await stage.gateway({ upstream, store: redis, log: false })
+  const gateway = await stage.gateway({ upstream, store: redis })
   const credentials = Array.from({ length: USERS }, (_, i) => jwtOf(String(i).padStart(ID_LENGTH, '0')))
 
   async function chargeAll(path: string): Promise<void> {
     const load = { port: gateway.port, requests: requests.of(credentials.map((credential) => ({ path, credential }))) }
     const { failed } = await openLoop({ ...load, rate: REQUESTS_PER_SECOND, count: USERS })
     if (failed > 0) throw new Error(`${failed} of ${USERS} users could not be charged`)
-  }
-  async function usedMemory(): Promise<number> {
-    await sleep(SETTLE_MS)
-    return Number(/^used_memory:(\d+)/m.exec(askRedis(redis.port, 'INFO', 'memory'))?.[1])
   }
   const figure = (name: string, bytes: number): Figure => ({
     name: `memory of Redis for one idle user, ${name}`,
@@ -36,14 +29,15 @@ export const memory: Group = async ({ stage, requests, openLoop }) => {
 
   await chargeAll('/read')
   askRedis(redis.port, 'FLUSHALL')
-  const empty = await usedMemory()
+  const empty = await usedMemory(redis)
   await chargeAll('/read')
-  const one = await usedMemory()
+  const one = await usedMemory(redis)
   await chargeAll('/write')
-  const both = await usedMemory()
+  const both = await usedMemory(redis)
   return {
     title: 'Memory of an idle user',
-    lines: [`${USERS} users with ids of ${ID_LENGTH} characters, each charged once in each category of three windows:`],
+    intro: `${USERS} users with ids of ${ID_LENGTH} characters, each charged once in each category of three windows:`,
+    lines: [],
     figures: [figure('one category', one - empty), figure('two categories', both - empty)],
   }
 }

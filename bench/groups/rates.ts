@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { measureRates, rateTables, warmUp } from '../rates.ts'
-import type { Row } from '../rows.ts'
+import { type Row, rowOf } from '../rows.ts'
 import { offAndOn, type Running } from '../servers.ts'
 import type { Bench, Group } from './group.ts'
 
@@ -13,12 +13,9 @@ export const rates: Group = async (bench) => {
   await warmUp(rows, bench)
   return {
     title: 'A small request at fixed rates',
-    lines: [
+    intro:
       'Access log off unless the row says otherwise. For one request: CPU in microseconds, wake-ups, preemptions and system calls of the proxy. Latency in milliseconds:',
-      '',
-      ...rateTables(await measureRates(rows, RATES, bench)),
-    ],
-    figures: [],
+    lines: rateTables(await measureRates(rows, RATES, bench)),
   }
 }
 
@@ -26,14 +23,10 @@ async function rowsOf({ stage, requests }: Bench): Promise<Row[]> {
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   const gateway = await offAndOn((log) => stage.gateway({ upstream, store: redis, log }))
   const file = join(stage.folder('sqlite'), 'tollgate.db')
-  const embedded = await stage.gateway({ upstream, store: `sqlite:${file}`, log: false })
-  const nginx = await stage.nginx({ upstream, redis, log: false, known: requests.known })
-  const row = (name: string, server: Running, path: string, more: Partial<Row> = {}): Row => ({
-    name,
-    server,
-    load: { port: server.port, requests: requests.byUsers('GET', path) },
-    ...more,
-  })
+  const embedded = await stage.gateway({ upstream, store: `sqlite:${file}` })
+  const nginx = await stage.nginx({ upstream, redis, known: requests.known })
+  const row = (name: string, server: Running, path: string, more: Partial<Row> = {}): Row =>
+    rowOf(name, server, requests.byUsers('GET', path), more)
   return [
     row('bare forward', gateway.off, '/public', { redis }),
     row('charge, Redis', gateway.off, '/read', { redis }),

@@ -36,11 +36,8 @@ export const reload: Group = async (bench) => {
   })
   return {
     title: 'A reload',
-    lines: [
-      `The longest answer during a reload, in milliseconds; medians of ${bench.rounds} reloads. The last column is the longest of as long without one:`,
-      '',
-      ...table(['Row', 'A public request', '/readyz', 'Without a reload'], cells),
-    ],
+    intro: `The longest answer during a reload, in milliseconds; medians of ${bench.rounds} reloads. The last column is the longest of as long without one:`,
+    lines: table(['Row', 'A public request', '/readyz', 'Without a reload'], cells),
     figures: [...rows].flatMap(([name, { count, longest }]) => (count === 10_000 ? [figureOf(name, longest)] : [])),
   }
 }
@@ -52,7 +49,7 @@ function figureOf(name: string, longest: readonly Longest[]): Figure {
 
 async function measure({ stage, rounds }: Bench, count: number, workers: number) {
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
-  const server = await stage.gateway({ upstream, store: redis, log: false, change: changeOf(count, workers, 0) })
+  const server = await stage.gateway({ upstream, store: redis, change: changeOf(count, workers, 0) })
   // The first requests of a process are slow by themselves.
   await longestUntil(server, sleep(1000))
   const quiet = await longestUntil(server, sleep(1000))

@@ -9,18 +9,14 @@ export const stores: Group = async (bench) => {
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   const file = join(stage.folder('sqlite'), 'tollgate.db')
   const gateways = [
-    { name: 'Redis', server: await stage.gateway({ upstream, store: redis, log: false }), redis },
-    { name: 'embedded store', server: await stage.gateway({ upstream, store: `sqlite:${file}`, log: false }) },
+    { name: 'Redis', server: await stage.gateway({ upstream, store: redis }), redis },
+    { name: 'embedded store', server: await stage.gateway({ upstream, store: `sqlite:${file}` }) },
   ]
   const read = requests.byUsers('GET', '/read')
   const rows = gateways.map((row): Row => ({ ...row, load: { port: row.server.port, requests: read } }))
   return {
     title: 'Embedded store and Redis',
-    lines: [
-      'An accepted charge, access log off; CPU for one request, in microseconds:',
-      '',
-      ...sampleTable(await measureRounds(rows, bench)),
-    ],
-    figures: [],
+    intro: 'An accepted charge, access log off; CPU for one request, in microseconds:',
+    lines: sampleTable(await measureRounds(rows, bench)),
   }
 }

@@ -2,29 +2,21 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { countedName } from '../../src/quota/books.ts'
-import type { EndedRun } from '../../src/quota/history.ts'
-import { NO_RETENTION } from '../../src/quota/history.ts'
+import { type EndedRun, NO_RETENTION } from '../../src/quota/history.ts'
 import { addRuns } from '../../src/store/packed-history.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
-import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { readUsageQuery, type UsageFields } from '../../src/usage/usage-query.ts'
 import { readUsage, readUsagePage } from '../../src/usage/usage-reading.ts'
 import { piecesOf, writerOf } from '../../src/usage/usage-text.ts'
 import { table } from '../report.ts'
 import { userName } from '../requests.ts'
-import { askRedis, PLENTY, type Running } from '../servers.ts'
-import { until } from '../until.ts'
+import { askRedis, type Running } from '../servers.ts'
+import { chargeEach, LIMITS, WINDOWS, withStore } from './charged-store.ts'
 import type { Group } from './group.ts'
 
 const USERS = 100_000
-const BATCH = 500
 const HOUR = 3_600_000
-const WINDOWS = [
-  { name: '1h', seconds: 3600 },
-  { name: '5h', seconds: 18_000 },
-  { name: '1d', seconds: 86_400 },
-]
 /** The defaults of `usage`: 35 days of the longest window, 48 hours of the others. */
 const KEPT = { ...NO_RETENTION, longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 }
 const RULES = { windows: WINDOWS, kept: KEPT, books: null, zone: 'UTC' }
@@ -36,49 +28,42 @@ const LONG = 5000
 export const usage: Group = async ({ stage, quick }) => {
   const users = quick ? USERS / 10 : USERS
   const redis = await stage.redis()
-  const store = openRedisStore({ url: `redis://127.0.0.1:${redis.port}`, deadlineMs: 10_000, observe: () => {} })
-  try {
-    await until(() => store.ping())
-    const at = Date.now()
-    await fill(redis, store, users, at)
-    askRedis(redis.port, 'CONFIG', 'SET', 'slowlog-log-slower-than', String(LONG))
-    askRedis(redis.port, 'SLOWLOG', 'RESET')
-    const asked: readonly (readonly [string, UsageFields, boolean])[] = [
-      ['a day of each user, the 100 with the most', { order: 'tokens' }, false],
-      ['a day of each user, all as CSV', {}, true],
-      [
-        '35 days of each user, the 100 with the most',
-        { order: 'tokens', from: new Date(at - 35 * 24 * HOUR).toISOString() },
-        false,
-      ],
-    ]
-    const measured: Measured[] = []
-    for (const [name, fields, isText] of asked) measured.push(await measure(redis, store, { name, fields, isText, at }))
-    const long = Number(askRedis(redis.port, 'SLOWLOG', 'LEN'))
-    const rows = measured.map(({ name, cpu, redisCpu, wall, longest }) => [
-      name,
-      ...[cpu, redisCpu, wall, longest].map((ms) => ms.toFixed(0)),
-    ])
-    return {
-      title: 'What each user used',
-      lines: [
-        `${users.toLocaleString('en')} users with 35 days of a category of three windows, milliseconds:`,
-        '',
-        ...table(['Question', 'Gateway CPU', 'Redis CPU', 'From end to end', 'Longest turn'], rows),
-      ],
-      figures: [
-        {
-          name: `${measured[0]?.name}, CPU of the gateway`,
-          unit: 'ms',
-          values: [measured[0]?.cpu ?? Infinity],
-          target: { below: 1000 },
-        },
-        { name: `commands of Redis above ${LONG / 1000} ms`, unit: 'x', values: [long], target: { atMost: 0 } },
-      ],
-    }
-  } finally {
-    await store.close()
+  const { measured, long } = await withStore(redis, (store) => measureAll(redis, store, users))
+  const rows = measured.map(({ name, cpu, redisCpu, wall, longest }) => [
+    name,
+    ...[cpu, redisCpu, wall, longest].map((ms) => ms.toFixed(0)),
+  ])
+  return {
+    title: 'What each user used',
+    intro: `${users.toLocaleString('en')} users with 35 days of a category of three windows, milliseconds:`,
+    lines: table(['Question', 'Gateway CPU', 'Redis CPU', 'From end to end', 'Longest turn'], rows),
+    figures: [
+      {
+        name: `${measured[0]?.name}, CPU of the gateway`,
+        unit: 'ms',
+        values: [measured[0]?.cpu ?? Infinity],
+        target: { below: 1000 },
+      },
+      { name: `commands of Redis above ${LONG / 1000} ms`, unit: 'x', values: [long], target: { atMost: 0 } },
+    ],
   }
+}
+
+/** Asks each question, and counts the commands of Redis that took long. */
+async function measureAll(redis: Running, store: Store, users: number) {
+  const at = Date.now()
+  await fill(redis, store, users, at)
+  askRedis(redis.port, 'CONFIG', 'SET', 'slowlog-log-slower-than', String(LONG))
+  askRedis(redis.port, 'SLOWLOG', 'RESET')
+  const from = new Date(at - 35 * 24 * HOUR).toISOString()
+  const questions: Question[] = [
+    { name: 'a day of each user, the 100 with the most', fields: { order: 'tokens' }, isText: false, at },
+    { name: 'a day of each user, all as CSV', fields: {}, isText: true, at },
+    { name: '35 days of each user, the 100 with the most', fields: { order: 'tokens', from }, isText: false, at },
+  ]
+  const measured: Measured[] = []
+  for (const question of questions) measured.push(await measure(redis, store, question))
+  return { measured, long: Number(askRedis(redis.port, 'SLOWLOG', 'LEN')) }
 }
 
 interface Question {
@@ -121,22 +106,15 @@ function cpuOf({ port }: Running): number {
   return 1000 * (seconds('used_cpu_user') + seconds('used_cpu_sys'))
 }
 
-/** Counters come from the gateway's own store. Histories are written directly: real ones would take 35 days. */
+/** Histories are written directly: real ones would take 35 days. */
 async function fill(redis: Running, store: Store, users: number, at: number): Promise<void> {
-  const limits = WINDOWS.map((window) => ({ window, limit: PLENTY }))
+  const limits = { personal: LIMITS, organisation: null, global: null }
+  const charge = { organisation: null, category: 'read', limits }
+  await chargeEach(store, users, (index) => [{ user: userName(index), cost: 1 + (index % 97), ...charge }])
   const keys = createKeys('tollgate')
   const socket = connect(redis.port, '127.0.0.1').resume()
-  for (let from = 0, sequence = 1; from < users; from += BATCH, sequence++) {
-    const names = Array.from({ length: Math.min(BATCH, users - from) }, (_, i) => userName(from + i))
-    const charges = names.map((user, i) => ({
-      user,
-      organisation: null,
-      category: 'read',
-      cost: 1 + ((from + i) % 97),
-      limits: { personal: limits, organisation: null, global: null },
-    }))
-    await store.settle({ instance: 'bench', sequence, refunds: [], charges })
-    for (const user of names) socket.write(setCommand(keys.history(user), historyAt(at)))
+  for (let index = 0; index < users; index++) {
+    socket.write(setCommand(keys.history(userName(index)), historyAt(at)))
     if (socket.writableNeedDrain) await once(socket, 'drain')
   }
   socket.end()

@@ -11,7 +11,7 @@ export const workers: Group = async (bench) => {
   const read = requests.byUsers('GET', '/read')
   const row = async (count: number, store: 'Redis' | 'embedded store'): Promise<Row> => {
     const url = store === 'Redis' ? redis : `sqlite:${join(stage.folder('sqlite'), 'tollgate.db')}`
-    const options = { upstream, store: url, log: false, change: { workers: count }, cores: BOTH_CORES }
+    const options = { upstream, store: url, change: { workers: count }, cores: BOTH_CORES }
     const server = await stage.gateway(options)
     const name = `${count} ${count === 1 ? 'worker' : 'workers'}, ${store}`
     return { name, server, load: { port: server.port, requests: read }, ...(store === 'Redis' ? { redis } : {}) }
@@ -24,11 +24,7 @@ export const workers: Group = async (bench) => {
   ]
   return {
     title: 'Worker processes',
-    lines: [
-      'An accepted charge, access log off; CPU for one request of all processes of the gateway, in microseconds:',
-      '',
-      ...sampleTable(await measureRounds(rows, bench)),
-    ],
-    figures: [],
+    intro: 'An accepted charge, access log off; CPU for one request of all processes of the gateway, in microseconds:',
+    lines: sampleTable(await measureRounds(rows, bench)),
   }
 }

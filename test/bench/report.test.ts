@@ -10,13 +10,13 @@ const folder = tempFolder()
 test('a missed bound is told as plainly as one that is met', () => {
   const figure = (name: string, value: number) =>
     ({ name, unit: 'us', values: [value, value + 2], target: { atMost: 6 } }) as const
-  const text = sectionText({ title: 'Title', lines: [], figures: [figure('a', 4), figure('b', 7)] })
+  const text = sectionText({ title: 'Title', intro: '', lines: [], figures: [figure('a', 4), figure('b', 7)] })
   expect(text).toContain('| a      | 5.0 us (4.0 to 6.0) | at most 6 us | met     |')
   expect(text).toContain('| b      | 8.0 us (7.0 to 9.0) | at most 6 us | not met |')
 })
 
 const marker = (which: string): string => `<!-- made by "npm run bench -- --write": ${which} -->`
-const section = (title: string, line: string): Section => ({ title, lines: [line], figures: [] })
+const section = (title: string, line: string): Section => ({ title, intro: line, lines: [] })
 
 function pageOf(name: string, text: string): URL {
   const file = pathToFileURL(join(folder, name))
