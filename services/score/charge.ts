@@ -1,4 +1,4 @@
-import { type Handler, success } from './backend.ts'
+import { type Handler, reading, success, writing } from './backend.ts'
 import { isRefusal, type Refusal, refuse } from './errors.ts'
 import { chargeBody, emptyBody, readBy } from './schemas/requests.ts'
 import type { Purchase, Tickets } from './tickets.ts'
@@ -59,21 +59,11 @@ export const chargeQueue: Handler = async () => {
 }
 
 /** POST /v1/user/charge: lists the user's valid tickets. */
-export const listTickets: Handler = async ({ store, clock }, { user, body }) => {
-  const empty = readBy(emptyBody, body)
-  if (isRefusal(empty)) return empty
-  const userId = await store.players.idOf(user)
-  return store.read(() => {
-    const userChargeList = store.tickets.list(userId, clock())
-    const userFreeChargeList = store.tickets.listFree(userId)
-    return success({ userId, length: userChargeList.length, userChargeList, userFreeChargeList })
-  })
-}
+export const listTickets = reading(emptyBody, ({ store, clock }, userId) => {
+  const userChargeList = store.tickets.list(userId, clock())
+  const userFreeChargeList = store.tickets.listFree(userId)
+  return { userId, length: userChargeList.length, userChargeList, userFreeChargeList }
+})
 
 /** POST /v1/ticket/clear: removes all purchased tickets. */
-export const clearTickets: Handler = async ({ store, clock }, { user, body }) => {
-  const empty = readBy(emptyBody, body)
-  if (isRefusal(empty)) return empty
-  const player = await store.players.idOf(user)
-  return store.write(() => success(store.tickets.clear(player, clock())))
-}
+export const clearTickets = writing(emptyBody, ({ store, clock }, userId) => store.tickets.clear(userId, clock()))

@@ -1,5 +1,5 @@
 import type { Catalogue } from '../music/catalogue.ts'
-import { type Handler, success } from './backend.ts'
+import { type Handler, reading, success, writing } from './backend.ts'
 import { isRefusal } from './errors.ts'
 import { clearBody, emptyBody, musicList, readBy, type ScoreKey } from './schemas/requests.ts'
 import type { MusicDetail } from './scores.ts'
@@ -49,25 +49,17 @@ function stored(store: Store, catalogue: Catalogue, player: number, verdict: Ver
 }
 
 /** POST /v1/music/clear: deletes all scores of the user. */
-export const clearMusic: Handler = async ({ store, catalogue }, { user, body }) => {
-  const confirmed = readBy(clearBody, body)
-  if (isRefusal(confirmed)) return confirmed
-  const player = await store.players.idOf(user)
-  return store.write(() => {
-    const deleted = store.scores.clear(player)
-    rerate(store, catalogue, player)
-    return success({ deleted })
-  })
-}
+export const clearMusic = writing(clearBody, ({ store, catalogue }, userId) => {
+  const deleted = store.scores.clear(userId)
+  rerate(store, catalogue, userId)
+  return { deleted }
+})
 
 /** POST /v1/user/music: all scores of the user, one group for each musicId. */
-export const listMusic: Handler = async ({ store }, { user, body }) => {
-  const empty = readBy(emptyBody, body)
-  if (isRefusal(empty)) return empty
-  const userId = await store.players.idOf(user)
-  const groups = groupsOf(await store.read(() => store.scores.list(userId)))
-  return success({ userId, length: groups.length, nextIndex: 0, userMusicList: groups })
-}
+export const listMusic = reading(emptyBody, ({ store }, userId) => {
+  const groups = groupsOf(store.scores.list(userId))
+  return { userId, length: groups.length, nextIndex: 0, userMusicList: groups }
+})
 
 function groupsOf(scores: readonly MusicDetail[]) {
   const groups = Map.groupBy(scores, (score) => score.musicId)

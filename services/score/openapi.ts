@@ -31,27 +31,13 @@ export function scoreDocument(listLimit: number): object {
 }
 
 function operationOf({ method, path, access }: Route, listLimit: number): Operation {
-  const {
-    summary,
-    description,
-    tag,
-    headers,
-    body,
-    bodyExample,
-    response,
-    responseExample,
-    errors = [],
-  }: Doc = DOCS[path]
+  const { body, response, responseExample, errors = [], ...doc }: Doc = DOCS[path]
   return {
     method,
     path,
-    summary,
-    tag,
+    ...doc,
     security: access === 'user' ? ['bearer'] : [],
-    ...(description !== undefined && { description }),
-    ...(headers !== undefined && { headers }),
     ...(body !== undefined && { body: body(listLimit) }),
-    ...(bodyExample !== undefined && { bodyExample }),
     responses: {
       ...(response !== undefined && { 200: { description: 'Success', schema: response, example: responseExample } }),
       ...refusals([...COMMON[access], ...errors]),

@@ -34,7 +34,7 @@ export interface Doc {
 const example = examplesIn(import.meta.url)
 
 /** A missing body counts as an empty one. */
-const nothing = () => emptyBody.prefault({})
+const WITHOUT_PARAMETERS = { body: () => emptyBody.prefault({}), bodyExample: {} }
 
 /** The descriptions by path. */
 export const DOCS = {
@@ -60,32 +60,28 @@ export const DOCS = {
   '/v1/user/preview': {
     summary: 'The light form of the user data',
     tag: 'User data',
-    body: nothing,
-    bodyExample: {},
+    ...WITHOUT_PARAMETERS,
     response: responses.preview,
     responseExample: example('user-preview.200'),
   },
   '/v1/user/data': {
     summary: 'The user data',
     tag: 'User data',
-    body: nothing,
-    bodyExample: {},
+    ...WITHOUT_PARAMETERS,
     response: responses.userData,
     responseExample: example('user-data.200'),
   },
   '/v1/user/region': {
     summary: 'Where the user has played',
     tag: 'User data',
-    body: nothing,
-    bodyExample: {},
+    ...WITHOUT_PARAMETERS,
     response: responses.regions,
     responseExample: example('user-region.200'),
   },
   '/v1/user/charge': {
     summary: 'The tickets of the user that are good',
     tag: 'Tickets',
-    body: nothing,
-    bodyExample: {},
+    ...WITHOUT_PARAMETERS,
     response: responses.tickets,
     responseExample: example('user-charge.200'),
   },
@@ -100,8 +96,7 @@ export const DOCS = {
   '/v1/user/kaleidx-scope': {
     summary: 'The Gates of the user',
     tag: 'User data',
-    body: nothing,
-    bodyExample: {},
+    ...WITHOUT_PARAMETERS,
     response: responses.gates,
     responseExample: example('user-kaleidx-scope.200'),
   },
@@ -109,8 +104,7 @@ export const DOCS = {
     summary: 'All scores of the user',
     tag: 'Scores',
     description: 'One group for each musicId, by musicId and level.',
-    body: nothing,
-    bodyExample: {},
+    ...WITHOUT_PARAMETERS,
     response: responses.music,
     responseExample: example('user-music.200'),
   },
@@ -159,8 +153,7 @@ export const DOCS = {
   '/v1/ticket/clear': {
     summary: 'Take all purchased tickets away',
     tag: 'Tickets',
-    body: nothing,
-    bodyExample: {},
+    ...WITHOUT_PARAMETERS,
     response: responses.ticketsCleared,
     responseExample: example('ticket-clear.200'),
   },

@@ -32,13 +32,7 @@ const NEW_PROFILE: Profile = {
   lastPlayDate: null,
 }
 
-interface Row {
-  readonly profile: string
-  readonly rating: number
-  readonly oldRating: number
-  readonly newRating: number
-  readonly highestRating: number
-}
+type Row = Ratings & { readonly profile: string }
 
 export interface Player {
   readonly profile: Profile
@@ -65,8 +59,8 @@ export function createPlayers(db: Database): Players {
     `INSERT INTO players (player, user) SELECT coalesce(max(player) + 1, ${FIRST_PLAYER}), ? FROM players`,
   )
   const row = db.prepare(
-    `SELECT profile, rating, old_rating AS oldRating, new_rating AS newRating, highest_rating AS highestRating
-     FROM players WHERE player = ?`,
+    `SELECT profile, rating AS playerRating, highest_rating AS highestRating, old_rating AS playerOldRating,
+       new_rating AS playerNewRating FROM players WHERE player = ?`,
   )
   const update = db.prepare(
     'UPDATE players SET rating = ?, old_rating = ?, new_rating = ?, highest_rating = max(?, highest_rating) WHERE player = ?',
@@ -83,21 +77,12 @@ export function createPlayers(db: Database): Players {
     idOf: async (user) => (await db.read(() => known(user))) ?? db.write(() => enter(user)),
     enter,
     find(player) {
-      const found = row.get(player) as unknown as Row
-      return { profile: { ...NEW_PROFILE, ...JSON.parse(found.profile) }, ratings: ratingsOf(found) }
+      const { profile, ...ratings } = row.get(player) as unknown as Row
+      return { profile: { ...NEW_PROFILE, ...JSON.parse(profile) }, ratings }
     },
     setRating: (player, rating) => void update.run(rating.total, rating.old, rating.new, rating.total, player),
     setRatings: (player, r) =>
       void force.run(r.playerRating, r.playerOldRating, r.playerNewRating, r.highestRating, player),
     mergeProfile: (player, profile) => void merge.run(JSON.stringify(profile), player),
-  }
-}
-
-function ratingsOf(row: Row): Ratings {
-  return {
-    playerRating: row.rating,
-    highestRating: row.highestRating,
-    playerOldRating: row.oldRating,
-    playerNewRating: row.newRating,
   }
 }

@@ -1,24 +1,14 @@
 import type { Database } from '../common/database.ts'
 import { scoreRank } from '../music/achievement.ts'
+import type { Result } from '../music/best.ts'
 import type { ScoreKey } from './schemas/requests.ts'
 
 /** A score to store, already judged. */
-export interface NewScore extends ScoreKey {
-  /** Percent x 10000. */
-  readonly achievement: number
-  readonly comboStatus: number
-  readonly syncStatus: number
-  readonly dxScore: number
-}
+export interface NewScore extends ScoreKey, Result {}
 
 /** A stored score as clients see it. */
-export interface MusicDetail {
-  readonly musicId: number
-  readonly level: number
+export interface MusicDetail extends Omit<NewScore, 'dxScore'> {
   readonly playCount: number
-  readonly achievement: number
-  readonly comboStatus: number
-  readonly syncStatus: number
   readonly deluxscoreMax: number
   /** The rank of the achievement, from 0 for D to 13 for SSS+. */
   readonly scoreRank: number
@@ -89,16 +79,6 @@ function isSame(a: NewScore, b: NewScore): boolean {
   )
 }
 
-function detailOf(row: Row): MusicDetail {
-  return {
-    musicId: row.musicId,
-    level: row.level,
-    playCount: row.playCount,
-    achievement: row.achievement,
-    comboStatus: row.comboStatus,
-    syncStatus: row.syncStatus,
-    deluxscoreMax: row.dxScore,
-    scoreRank: scoreRank(row.achievement),
-    extNum1: 0,
-  }
+function detailOf({ dxScore: deluxscoreMax, ...row }: Row): MusicDetail {
+  return { ...row, deluxscoreMax, scoreRank: scoreRank(row.achievement), extNum1: 0 }
 }
