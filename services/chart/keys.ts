@@ -14,12 +14,8 @@ export interface ApiKey {
 }
 
 /** A new key, which is shown only this once. */
-export interface NewApiKey {
-  readonly id: string
-  readonly name: string
+export interface NewApiKey extends ApiKey {
   readonly key: string
-  readonly prefix: string
-  readonly createdAt: string
 }
 
 /** The keys of clients. Every method throws DatabaseBusy if the database stays locked. */

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ChartName, hasDifficulty, isMusicId, labelOf, nameOf } from './names.ts'
+import type { NoteCounts } from '../music/catalogue-file.ts'
+import { isSongId } from '../music/ids.ts'
+import { type ChartName, hasDifficulty, labelOf, nameOf } from './names.ts'
 import { type Maidata, parseMaidata, type SimaiChart } from './simai/maidata.ts'
-import { countNotes, type NoteCounts } from './simai/notes.ts'
+import { countNotes } from './simai/notes.ts'
 import type { Problem } from './simai/problem.ts'
 
 /** A chart that can be shown. */
@@ -78,7 +80,7 @@ async function loadSong(folder: string, name: string): Promise<Omit<Library, 'fi
     errors: [{ file, line: 1, column: 1, problem }],
     warnings: [],
   })
-  if (!NUMBER.test(name) || !isMusicId(Number(name))) {
+  if (!NUMBER.test(name) || !isSongId(Number(name))) {
     return at(folder, 'a song is in a folder named by its musicId: 1 to 9999, 10001 to 19999 or above 100000')
   }
   const path = join(folder, 'maidata.txt')

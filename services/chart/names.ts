@@ -30,11 +30,6 @@ export function nameOf(musicId: number, difficulty: number): ChartName {
   return { chartKey: `${songId}:${kind}:${difficulty}`, songId, kind, difficulty, musicId, level }
 }
 
-/** Whether the id is 1 to 9999, 10001 to 19999 or 100001 to 999999. Others would share the name of a song. */
-export function isMusicId(id: number): boolean {
-  return Number.isInteger(id) && ((id > 0 && id < 20_000 && id !== 10_000) || (id > 100_000 && id < 1_000_000))
-}
-
 /** Utage songs have difficulty 7 and no other. */
 export function hasDifficulty(musicId: number, difficulty: number): boolean {
   return kindOf(musicId) !== 'utage' || difficulty === ORIGINAL

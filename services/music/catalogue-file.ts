@@ -67,6 +67,7 @@ export const catalogueFile = z
   })
 
 export type CatalogueFile = z.output<typeof catalogueFile>
+export type NoteCounts = z.output<typeof notes>
 /** A song in the form of the file. */
 export type SongInput = z.input<typeof song>
 export type Song = CatalogueFile['songs'][number]

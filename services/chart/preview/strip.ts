@@ -1,5 +1,6 @@
+import type { NoteCounts } from '../../music/catalogue-file.ts'
 import type { Chart } from '../library.ts'
-import { judgedAs, type NoteCounts, type PlacedNote } from '../simai/notes.ts'
+import { judgedAs, type PlacedNote } from '../simai/notes.ts'
 import { document, element, text } from './svg.ts'
 
 /** The density of notes over the whole chart: a bar for each stretch of time, one colour for each kind of note. */

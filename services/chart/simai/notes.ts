@@ -1,3 +1,5 @@
+import type { NoteCounts } from '../../music/catalogue-file.ts'
+
 /** The notes of a chart, with the members that the API shows. Times and durations are seconds from the chart's start. */
 
 export type Shape = '-' | '^' | '<' | '>' | 'v' | 'V' | 'p' | 'q' | 'pp' | 'qq' | 's' | 'z' | 'w'
@@ -89,15 +91,6 @@ export type Note = Tap | Hold | Slide | Touch | TouchHold
 export interface PlacedNote {
   readonly note: Note
   readonly scroll: number
-}
-
-export interface NoteCounts {
-  readonly tap: number
-  readonly hold: number
-  readonly slide: number
-  readonly touch: number
-  readonly break: number
-  readonly total: number
 }
 
 /**
