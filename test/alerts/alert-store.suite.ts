@@ -180,6 +180,14 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
     expect(await under.store.giveUpAlerts('near', 0, 'nobody has it')).toBe(0)
   })
 
+  it('events that cannot be written are refused by an error that is none of the store, and none beside them is kept', async () => {
+    const { happening, ...event } = of('alice')
+    // JSON has no text for a number of this type.
+    const without = { ...event, happening: { ...happening, used: 1n as unknown as number } }
+    await expect(raise(of('bob'), without)).rejects.toBeInstanceOf(TypeError)
+    expect(await raise(of('bob'))).toEqual(['stored'])
+  })
+
   it('keeps so many pending events of one alert, others in their own room, and claims nothing without room', async () => {
     const raised: string[] = []
     for (let i = 0; i < MOST_PENDING + MOST_RAISED; i += MOST_RAISED) {

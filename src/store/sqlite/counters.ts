@@ -10,7 +10,7 @@ import { reportMade } from '../../quota/receipt.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { type CounterRow, CounterRows } from './counter-rows.ts'
-import { attempt, type SqliteFile } from './database.ts'
+import { attempt, type SqliteFile, storeError } from './database.ts'
 import { onceRows } from './endings.ts'
 import { type ForgottenRows, forgottenRows } from './forgotten.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
@@ -84,7 +84,10 @@ export function sqliteCounters(
 
   return {
     settle: async (batch) => {
-      const decisions = await attempt(() => settleNow(batch))
+      const decisions = await attempt(() => settleNow(batch)).catch((error: unknown) => {
+        // The batch was rolled back. Otherwise its sender would take the outcome of an error of our own for unknown.
+        throw storeError(error)
+      })
       checkpoints.written()
       return decisions
     },

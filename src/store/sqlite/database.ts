@@ -134,13 +134,17 @@ export class SqliteFile {
   }
 }
 
-/** Tries again while another process holds the file, and lets other work go on between. @throws StoreError */
+/**
+ * Tries again while another process holds the file, and lets other work go on between.
+ * @throws StoreError, or the error of the work itself, such as a TypeError, which says nothing about the file
+ */
 export async function attempt<T>(work: () => T): Promise<T> {
   const until = performance.now() + BUSY_MS
   for (let looks = 0; ; looks++) {
     try {
       return work()
     } catch (error) {
+      if (error instanceof TypeError || error instanceof RangeError) throw error
       const failure = storeError(error)
       if (failure.reason !== 'busy' || performance.now() >= until) throw failure
     }
@@ -149,7 +153,7 @@ export async function attempt<T>(work: () => T): Promise<T> {
 }
 
 /** SQLite rolls a failed transaction back, so nothing was applied, whatever the error. */
-function storeError(error: unknown): StoreError {
+export function storeError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const why = messageOf(error)
   const cure = cureOf(why)
