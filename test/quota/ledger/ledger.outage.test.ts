@@ -7,7 +7,9 @@ import type { Batch, Charge, Decision } from '../../../src/quota/charge.ts'
 import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import type { Ledger, LedgerOptions } from '../../../src/quota/ledger/ledger-contract.ts'
 import { atEnd } from '../../setup/at-end.ts'
+import { chargeOf } from '../charge-of.ts'
 import { type Fault, FaultyStore } from './faulty-store.ts'
+import { failure, until } from './outcomes.ts'
 
 /** A ledger whose store is out: the circuit, what is admitted meanwhile, and how that gets into the store. */
 
@@ -17,13 +19,8 @@ const LIMITS = {
   organisation: null,
   global: [{ window: DAY, limit: 10_000 }],
 }
-const charge = (cost = 1, user = 'alice', category = 'read'): Charge => ({
-  user,
-  organisation: null,
-  category,
-  cost,
-  limits: LIMITS,
-})
+const charge = (cost = 1, user = 'alice', category = 'read'): Charge =>
+  chargeOf({ user, category, cost, limits: LIMITS })
 
 let store: FaultyStore
 let seen: Observation[]
@@ -44,21 +41,10 @@ function ledger(more: Partial<LedgerOptions> = {}): Ledger {
   atEnd(() => open.close(0))
   return open
 }
-const failure = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => 'no failure',
-    (error: unknown) => error,
-  )
 const reported = <T extends Observation['type']>(type: T): Extract<Observation, { type: T }>[] =>
   seen.filter((o): o is Extract<Observation, { type: T }> => o.type === type)
 const tokens = (event: string): number =>
   reported('outage_tokens').reduce((sum, o) => sum + (o.event === event ? o.tokens : 0), 0)
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries++) {
-    if (tries > 2000) throw new Error('it never came to pass')
-    await sleep(5)
-  }
-}
 /** A ledger that has found its store out. */
 async function openCircuit(fault: Fault = 'not_applied', more: Partial<LedgerOptions> = {}): Promise<Ledger> {
   const open = ledger(more)

@@ -7,20 +7,16 @@ import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from '../../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { atEnd } from '../../setup/at-end.ts'
+import { chargeOf } from '../charge-of.ts'
 import { type Fault, FaultyStore } from './faulty-store.ts'
+import { failure, until } from './outcomes.ts'
 
 const LIMITS = {
   personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 1000 }],
   organisation: null,
   global: null,
 }
-const charge = (cost = 1, user = 'alice'): Charge => ({
-  user,
-  organisation: null,
-  category: 'read',
-  cost,
-  limits: LIMITS,
-})
+const charge = (cost = 1, user = 'alice'): Charge => chargeOf({ user, cost, limits: LIMITS })
 
 let store: FaultyStore
 let seen: Observation[]
@@ -39,18 +35,7 @@ function hold(): () => void {
   store.gate = promise
   return resolve
 }
-const failure = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => 'no failure',
-    (error: unknown) => error,
-  )
 const reported = (type: Observation['type']): Observation[] => seen.filter((o) => o.type === type)
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries++) {
-    if (tries > 1000) throw new Error('it never came to pass')
-    await sleep(5)
-  }
-}
 /** Asks a ledger that is at rest for so many charges now, and at each turn of the event loop that follows. */
 async function drip(open: Ledger, counts: readonly number[]): Promise<void> {
   await sleep(5)
