@@ -5,6 +5,7 @@ import { type Grant, grantOf } from '../../src/quota/grant.ts'
 import type { HistoryScope } from '../../src/quota/history-store.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import type { Limit } from '../../src/quota/window.ts'
+import { chargeOf } from './charge-of.ts'
 import { KEPT_FOR_EVER, type OpenHistory } from './history.suite.ts'
 
 const HOUR = 3_600_000
@@ -40,9 +41,7 @@ export function grantsSuite(open: OpenHistory): void {
   async function withStore(test: (under: Under) => Promise<void>): Promise<void> {
     const store = await open(KEPT_FOR_EVER)
     let sequence = 0
-    const charge = (cost: number, of: Limits, more: Partial<Charge> = {}): Charge => {
-      return { user: 'alice', organisation: null, category: 'read', cost, limits: of, ...more }
-    }
+    const charge = (cost: number, of: Limits, more: Partial<Charge> = {}) => chargeOf({ cost, limits: of, ...more })
     try {
       await test({
         charge,

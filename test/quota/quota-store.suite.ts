@@ -3,6 +3,7 @@ import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/ch
 import { usageOf } from '../../src/quota/counter.ts'
 import type { Once } from '../../src/quota/once.ts'
 import type { QuotaStore, StoreError } from '../../src/quota/quota-store.ts'
+import { chargeOf } from './charge-of.ts'
 
 /** What every quota store must do; a store's own test file calls this with a way to open a fresh, empty one. */
 export interface StoreUnderTest {
@@ -44,13 +45,8 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   async function settle(charges: Charge[], refunds: Refund[] = []): Promise<readonly Decision[]> {
     return under.store.settle({ instance: 'test', sequence: ++sequence, charges, refunds })
   }
-  const charge = (user: string, cost: number, of: Limits, category = 'read'): Charge => ({
-    user,
-    organisation: null,
-    category,
-    cost,
-    limits: of,
-  })
+  const charge = (user: string, cost: number, of: Limits, category = 'read'): Charge =>
+    chargeOf({ user, category, cost, limits: of })
   const chargeIn = (organisation: string, user: string, cost: number, of: Limits, category = 'read'): Charge => ({
     ...charge(user, cost, of, category),
     organisation,

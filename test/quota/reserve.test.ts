@@ -5,6 +5,7 @@ import type { ScopeName } from '../../src/quota/charged-scopes.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { createPolicy, type Override, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import { isOfReserve, type Reserve } from '../../src/quota/reserve.ts'
+import { chargeOf } from './charge-of.ts'
 
 const WINDOWS = [
   { name: '1h', seconds: 3600 },
@@ -103,13 +104,7 @@ it('the limits with a reserve leave known users their part, whatever new ones ch
       let byNew = 0
       let all = 0
       for (const { user, cost } of asked) {
-        const charge = {
-          user,
-          organisation: null,
-          category: 'read',
-          cost,
-          limits: policy.limitsFor('read', payerOf(user)),
-        }
+        const charge = chargeOf({ user, cost, limits: policy.limitsFor('read', payerOf(user)) })
         const [decision] = settleBatch({ refunds: [], charges: [charge] }, find, 1000)
         const isNew = user.startsWith('new')
         const most = isNew ? Math.ceil(whole * 0.8) : whole

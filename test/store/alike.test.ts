@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { creationOf, revocationOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
@@ -20,7 +20,7 @@ import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { startRedis } from '../setup/redis.ts'
 import { runs } from '../setup/runs.ts'
 import { whenReady } from './redis/ready.ts'
 
@@ -30,11 +30,7 @@ import { whenReady } from './redis/ready.ts'
  * holds.)
  */
 
-let server: RedisServer
-beforeAll(async () => {
-  server = await startRedis()
-})
-afterAll(() => server.stop())
+const server = await startRedis()
 
 /** What one store has told so far that later calls refer to. */
 interface Side {

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
 import { usageOf } from '../../src/quota/counter.ts'
@@ -9,9 +9,10 @@ import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { chargeOf } from '../quota/charge-of.ts'
 import { replica } from '../replicas/replica.suite.ts'
-import { type RedisServer, startRedis } from '../setup/redis.ts'
-import { createWallClock, type WallClock } from '../setup/wall-clock.ts'
+import { startRedis } from '../setup/redis.ts'
+import { createWallClock } from '../setup/wall-clock.ts'
 import { whenReady } from './redis/ready.ts'
 
 /** A store whose clock is wrong for a while. That of Redis is the clock of its process. */
@@ -38,20 +39,10 @@ const limits: Limits = {
     { window: day, limit: 500 },
   ],
 }
-const charge = (user: string, cost: number, of = limits): Charge => ({
-  user,
-  organisation: null,
-  category: 'read',
-  cost,
-  limits: of,
-})
+const charge = (user: string, cost: number, of = limits): Charge => chargeOf({ user, cost, limits: of })
 
-let clock: WallClock
-let server: RedisServer
-beforeAll(async () => {
-  clock = createWallClock()
-  server = await startRedis({ clock })
-})
+const clock = createWallClock()
+const server = await startRedis({ clock })
 
 let prefixes = 0
 async function openShared(observe: (seen: Observation) => void): Promise<Clocked> {

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Copyable, copyStore } from '../../src/store/copy.ts'
 import { addRuns } from '../../src/store/packed-history.ts'
 import { openRedisCopyable } from '../../src/store/redis/copy.ts'
@@ -11,22 +8,15 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { whenReady } from './redis/ready.ts'
+import { newFile } from './sqlite/new-file.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-copying-'))
-let redis: Awaited<ReturnType<typeof sharedRedis>>
-beforeAll(async () => {
-  redis = await sharedRedis()
-})
-afterAll(async () => {
-  await redis.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+const redis = await sharedRedis()
 
 const HOUR = 3_600_000
 let places = 0
 const PLACES = {
   sqlite() {
-    const file = join(folder, `${++places}.db`)
+    const file = newFile()
     return { copyable: () => openSqliteCopyable(file), store: () => openSqliteStore({ file }) }
   },
   redis() {

@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import type { AuditBounds, ControlStore } from '../../src/control/control-store.ts'
@@ -30,11 +27,13 @@ import type { Store } from '../../src/store/store.ts'
 import { SERIES_KINDS } from '../../src/usage/series.ts'
 import { eventOf, reachedBy } from '../alerts/happenings.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
+import { chargeOf } from '../quota/charge-of.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { runs } from '../setup/runs.ts'
 import { entry, episode } from '../usage/usage-log.suite.ts'
 import { whenReady } from './redis/ready.ts'
+import { newFile } from './sqlite/new-file.ts'
 
 /** A place for a store, as it is copied and as a gateway uses it. */
 interface Place {
@@ -45,15 +44,7 @@ interface Place {
   control(bounds: AuditBounds): Promise<Pick<ControlStore, 'change'>>
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-copying-'))
-let redis: Awaited<ReturnType<typeof sharedRedis>>
-beforeAll(async () => {
-  redis = await sharedRedis()
-})
-afterAll(async () => {
-  await redis.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+const redis = await sharedRedis()
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -72,7 +63,7 @@ let places = 0
 /** Makes an empty store of a kind. */
 const PLACES = {
   sqlite(): Place {
-    const file = join(folder, `${++places}.db`)
+    const file = newFile()
     return {
       name: file,
       copyable: () => kept(openSqliteCopyable(file)),
@@ -167,15 +158,13 @@ const DAY: Limits['personal'] = [
   { window: { name: '90m', seconds: 5400 }, limit: 10 },
   { window: { name: '1d', seconds: 86_400 }, limit: 10 },
 ]
-const charge = (user: string, cost = 7, category = 'read'): Charge => {
-  return {
+const charge = (user: string, cost = 7, category = 'read'): Charge =>
+  chargeOf({
     user,
-    organisation: null,
     category,
     cost,
     limits: { personal: DAY, organisation: null, global: DAY.map((one) => ({ ...one, limit: 10 ** 9 })) },
-  }
-}
+  })
 
 /** A little of everything, put there as a gateway and its administrators do. */
 async function live(place: Place): Promise<void> {

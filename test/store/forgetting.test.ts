@@ -1,9 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { revocationsOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { AuditEntry, Change } from '../../src/control/control-store.ts'
@@ -19,9 +17,10 @@ import type { Store } from '../../src/store/store.ts'
 import { eventOf, reachedBy } from '../alerts/happenings.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
 import { limits } from '../quota/quota-store.suite.ts'
-import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { startRedis } from '../setup/redis.ts'
 import { entry, episode } from '../usage/usage-log.suite.ts'
 import { whenReady } from './redis/ready.ts'
+import { newFile } from './sqlite/new-file.ts'
 
 const JANE = 'jane.doe@example.org'
 const ANN = { who: 'ann', why: `asked for by ${JANE}` }
@@ -41,11 +40,7 @@ interface Under {
   close(): Promise<void>
 }
 
-let server: RedisServer
-beforeAll(async () => {
-  server = await startRedis()
-})
-afterAll(() => server.stop())
+const server = await startRedis()
 
 describe.each([
   ['Redis', openRedis],
@@ -245,8 +240,7 @@ async function storedUnder(raw: Redis, key: string): Promise<string> {
 }
 
 async function openSqlite(retention = RETENTION): Promise<Under> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
-  const file = join(folder, 'store.db')
+  const file = newFile()
   const store = openSqliteStore({ file, retention })
   const names: Record<string, string> = {
     alert_events: 'alert',
@@ -265,7 +259,6 @@ async function openSqlite(retention = RETENTION): Promise<Under> {
     },
     async close() {
       await store.close()
-      rmSync(folder, { recursive: true })
     },
   }
 }

@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { revocationOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { AccessKeyRecord, FoundAccessKey } from '../../src/control/access-key-store.ts'
@@ -19,9 +16,10 @@ import type { Store } from '../../src/store/store.ts'
 import { eventOf, reachedBy } from '../alerts/happenings.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
 import { replica } from '../replicas/replica.suite.ts'
-import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { startRedis } from '../setup/redis.ts'
 import { entry, episode } from '../usage/usage-log.suite.ts'
 import { whenReady } from './redis/ready.ts'
+import { newFile } from './sqlite/new-file.ts'
 
 const ANN = { who: 'ann', why: null }
 const OVERRIDE = { limits: {}, bypassGlobal: true, shadow: false, reason: 'r', expiresAt: null }
@@ -47,16 +45,7 @@ const observe = (one: { readonly type: string }): void => {
   if (one.type === 'unreadable_record') seen.push(one as unknown as UnreadableRecord)
 }
 
-let server: RedisServer
-let folder: string
-beforeAll(async () => {
-  server = await startRedis()
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-records-'))
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(folder, { recursive: true })
-})
+const server = await startRedis()
 let opened = 0
 const start = bucketStart(Date.now())
 
@@ -98,7 +87,7 @@ async function inRedis(): Promise<Place> {
 }
 
 async function inFile(): Promise<Place & { readonly file: string }> {
-  const file = join(folder, `${++opened}.db`)
+  const file = newFile()
   const open = async (): Promise<Store> => openSqliteStore({ file, observe })
   const store = await open()
   const admin = new DatabaseSync(file)

@@ -3,17 +3,13 @@ import type { Observation } from '../../../src/observe/observation.ts'
 import type { Charge, Decision } from '../../../src/quota/charge.ts'
 import { DebtPayment } from '../../../src/quota/ledger/debt-payment.ts'
 import { Outage } from '../../../src/quota/ledger/outage.ts'
+import { chargeOf } from '../charge-of.ts'
 
 const AT = Date.UTC(2026, 7, 6)
 const HOUR = { window: { name: '1h', seconds: 3600 }, limit: 1000 }
 const DAY = { window: { name: '1d', seconds: 86_400 }, limit: 1000 }
-const charge = (cost: number, user: string, personal = [HOUR]): Charge => ({
-  user,
-  organisation: null,
-  category: 'read',
-  cost,
-  limits: { personal, organisation: null, global: null },
-})
+const charge = (cost: number, user: string, personal = [HOUR]): Charge =>
+  chargeOf({ user, cost, limits: { personal, organisation: null, global: null } })
 const decision: Decision = {
   accepted: true,
   at: AT,

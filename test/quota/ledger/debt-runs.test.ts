@@ -12,17 +12,12 @@ import {
   runsOf,
 } from '../../../src/quota/ledger/debt-runs.ts'
 import { MOST_WINDOWS } from '../../../src/quota/window.ts'
+import { chargeOf } from '../charge-of.ts'
 
 const AT = Date.UTC(2026, 7, 6)
 const limit = (seconds: number) => ({ window: { name: `${seconds}s`, seconds }, limit: 100 })
 const LIMITS: Limits = { personal: [limit(60), limit(3600)], organisation: null, global: [limit(60)] }
-const charge = (cost: number, limits = LIMITS): Charge => ({
-  user: 'alice',
-  organisation: null,
-  category: 'read',
-  cost,
-  limits,
-})
+const charge = (cost: number, limits = LIMITS): Charge => chargeOf({ cost, limits })
 /** The windows of a decision began at these moments. */
 const decision = (personal: readonly number[], global: readonly number[] | null): Decision => {
   const usages = (starts: readonly number[]) => starts.map((startedAt) => ({ startedAt, used: 1 }))

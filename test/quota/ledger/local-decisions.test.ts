@@ -5,18 +5,13 @@ import { LocalDecisions } from '../../../src/quota/ledger/local-decisions.ts'
 import { Outage } from '../../../src/quota/ledger/outage.ts'
 import { Queue } from '../../../src/quota/ledger/queue.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
+import { chargeOf } from '../charge-of.ts'
 import { promised, queued } from './promised.ts'
 
 const AUGUST = Date.UTC(2026, 7, 6)
 const HOUR_MS = 3_600_000
 const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], organisation: null, global: null }
-const charge = (cost: number, category = 'read'): Charge => ({
-  user: 'alice',
-  organisation: null,
-  category,
-  cost,
-  limits: LIMITS,
-})
+const charge = (cost: number, category = 'read'): Charge => chargeOf({ category, cost, limits: LIMITS })
 const DOWN = new StoreError('down', 'connection', 'no')
 
 let clock: number

@@ -1,4 +1,5 @@
 import type { Charge, Limits } from '../../../src/quota/charge.ts'
+import { chargeOf } from '../charge-of.ts'
 
 /** Charges of windows of an hour and a day, for tests of an outage. */
 
@@ -15,13 +16,8 @@ export const limits = (
   return { personal: both(personal), organisation: null, global: global === null ? null : both(global) }
 }
 export const LIMITS = limits([100, 300], [1000, 3000])
-export const charge = (cost: number, user = 'alice', of = LIMITS, category = 'read'): Charge => ({
-  user,
-  organisation: null,
-  category,
-  cost,
-  limits: of,
-})
+export const charge = (cost: number, user = 'alice', of = LIMITS, category = 'read'): Charge =>
+  chargeOf({ user, category, cost, limits: of })
 /** Of a user of an organisation, whose windows have the limits of everybody. */
 export const chargeIn = (organisation: string, cost: number, user = 'alice'): Charge => ({
   ...charge(cost, user, { ...LIMITS, organisation: LIMITS.global }),

@@ -7,6 +7,7 @@ import type { QuotaStore } from '../../../src/quota/quota-store.ts'
 import { rateLimit } from '../../../src/quota/ratelimit-fields.ts'
 import { refusalBody, violations } from '../../../src/quota/refusal.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { chargeOf } from '../charge-of.ts'
 
 const HOUR = { name: '1h', seconds: 3600 }
 const DAY = { name: '1d', seconds: 86_400 }
@@ -20,14 +21,7 @@ const LIMITS = {
 }
 const NOT_STARTED = { startedAt: 0, used: 0 }
 const AT = 1_790_000_000_000
-const charge = (more: Partial<Charge> = {}): Charge => ({
-  user: 'alice',
-  organisation: null,
-  category: 'read',
-  cost: 4,
-  limits: LIMITS,
-  ...more,
-})
+const charge = (more: Partial<Charge> = {}): Charge => chargeOf({ cost: 4, limits: LIMITS, ...more })
 /** Refused by the hour of the user, which ends in `left` milliseconds. */
 const refusal = (left = 1_800_000): Decision => ({
   accepted: false,

@@ -10,17 +10,12 @@ import { createRecentRefusals, type RecentRefusals } from '../../../src/quota/le
 import { Settlement } from '../../../src/quota/ledger/settlement.ts'
 import { abandon, resolveLocally } from '../../../src/quota/ledger/waiting-charge.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
+import { chargeOf } from '../charge-of.ts'
 import { queued } from './promised.ts'
 
 const AT = Date.UTC(2026, 7, 6)
 const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], organisation: null, global: null }
-const charge = (cost: number, user = 'alice'): Charge => ({
-  user,
-  organisation: null,
-  category: 'read',
-  cost,
-  limits: LIMITS,
-})
+const charge = (cost: number, user = 'alice'): Charge => chargeOf({ user, cost, limits: LIMITS })
 const DOWN = new StoreError('down', 'connection', 'no')
 
 let counters: Map<string, Counter>

@@ -3,6 +3,7 @@ import { bookWindow } from '../../../src/quota/books.ts'
 import type { Batch, Charge, Limits } from '../../../src/quota/charge.ts'
 import { encodeBatch } from '../../../src/store/redis/charge-batch.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
 
 const HOUR = { window: { name: '1h', seconds: 3600 }, limit: 10 }
 const limits: Limits = { personal: [HOUR], organisation: null, global: null }
@@ -35,14 +36,7 @@ describe('a batch', () => {
   const chargesOf = (users: number) =>
     Array.from({ length: users }, (_, i) => ({ user: `u${i}`, organisation: null, category: 'read', cost: 1, limits }))
   /** All of one user, and of another cost each. */
-  const unlike = (charges: number) =>
-    Array.from({ length: charges }, (_, cost) => ({
-      user: 'alice',
-      organisation: null,
-      category: 'read',
-      cost,
-      limits,
-    }))
+  const unlike = (charges: number) => Array.from({ length: charges }, (_, cost) => chargeOf({ cost, limits }))
   /** Of one user, each in a category of its own. */
   const meters = (count: number): Batch => {
     const [first, ...others] = chargesOf(1).flatMap((charge) =>

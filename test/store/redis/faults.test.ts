@@ -10,6 +10,7 @@ import type { Ledger } from '../../../src/quota/ledger/ledger-contract.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { keepAccessKey } from '../../control/keep-access-key.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
 import { atEnd, tempFolder } from '../../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../../setup/fault-proxy.ts'
 import { freePort, PERSISTENT, type RedisServer, startRedis } from '../../setup/redis.ts'
@@ -22,13 +23,7 @@ const LIMITS = {
   organisation: null,
   global: [{ window: DAY, limit: 1_000_000 }],
 }
-const charge = (cost = 1, user = 'alice'): Charge => ({
-  user,
-  organisation: null,
-  category: 'read',
-  cost,
-  limits: LIMITS,
-})
+const charge = (cost = 1, user = 'alice'): Charge => chargeOf({ user, cost, limits: LIMITS })
 
 let server: RedisServer
 let proxy: FaultProxy

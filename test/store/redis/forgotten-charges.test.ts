@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch, Charge } from '../../../src/quota/charge.ts'
 import { usageOf } from '../../../src/quota/counter.ts'
@@ -7,35 +7,25 @@ import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
+import { atEnd } from '../../setup/at-end.ts'
 import { sharedRedis } from '../../setup/redis.ts'
 
 /** A Redis that is put back to an earlier state, as by a failover, a restart or a restored copy, while gateways go on. */
 
 const DAY = { name: '1d', seconds: 86_400 }
 const LIMITS = [{ window: DAY, limit: 100_000 }]
-const charge = (user: string, cost: number): Charge => ({
-  user,
-  organisation: null,
-  category: 'read',
-  cost,
-  limits: { personal: LIMITS, organisation: null, global: LIMITS },
-})
+const charge = (user: string, cost: number): Charge =>
+  chargeOf({ user, cost, limits: { personal: LIMITS, organisation: null, global: LIMITS } })
 
-let server: Awaited<ReturnType<typeof sharedRedis>>
-let redis: Redis
+const server = await sharedRedis()
+const redis = new Redis(server.url)
+atEnd(() => redis.disconnect())
 let store: ReturnType<typeof openRedisStore>
 let ledger: Ledger
 let seen: Observation[]
 let count = 0
 let prefix: string
-beforeAll(async () => {
-  server = await sharedRedis()
-  redis = new Redis(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
-})
 beforeEach(() => {
   seen = []
   prefix = `${server.prefix}-forgotten-${++count}`

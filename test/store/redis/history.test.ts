@@ -1,34 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { NO_RETENTION } from '../../../src/quota/history.ts'
 import type { HistoryScope } from '../../../src/quota/history-store.ts'
 import { addRuns, eachPackedRun } from '../../../src/store/packed-history.ts'
-import { connect, type RedisClient } from '../../../src/store/redis/client.ts'
+import { connect } from '../../../src/store/redis/client.ts'
 import { redisHistory } from '../../../src/store/redis/history.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { grantsSuite } from '../../quota/grants.suite.ts'
 import { historyStoreSuite, KEPT_FOR_EVER, type OpenHistory } from '../../quota/history.suite.ts'
 import { type KeptUnderTest, keptSuite } from '../../quota/kept.suite.ts'
-import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { atEnd } from '../../setup/at-end.ts'
+import { startRedis } from '../../setup/redis.ts'
 import { invoiceSuite } from '../../usage/invoice.suite.ts'
 import { overlongHistory, runOf } from '../overlong-history.ts'
 import { clockedScripts } from './clocked.ts'
 
-let server: RedisServer
-let redis: Redis
-let client: RedisClient
-beforeAll(async () => {
-  server = await startRedis()
-  redis = new Redis(server.url)
-  client = connect({ url: server.url, deadlineMs: 20_000 })
-  await client.connect()
-})
-afterAll(async () => {
-  redis.disconnect()
-  client.disconnect()
-  await server.stop()
-})
+const server = await startRedis()
+const redis = new Redis(server.url)
+atEnd(() => redis.disconnect())
+const client = connect({ url: server.url, deadlineMs: 20_000 })
+atEnd(() => client.disconnect())
+await client.connect()
 
 const open: OpenHistory = async (retention) => {
   const keys = createKeys(`history-[${randomUUID()}]?*`)

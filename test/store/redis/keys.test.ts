@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { NOTHING } from '../../../src/failures/histogram.ts'
 import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { packCounters } from '../../../src/store/redis/form/section.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
-import type { Store } from '../../../src/store/store.ts'
 import { keepAccessKey } from '../../control/keep-access-key.ts'
-import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
+import { atEnd, closedAtEnd } from '../../setup/at-end.ts'
+import { startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 const WINDOWS = [
@@ -23,32 +24,18 @@ const LIMITS = {
 const OWN = '{tollgate}:c:alice'
 const LAST = '{tollgate}:last:keys'
 
-let server: RedisServer
-let redis: Redis
-let store: Store
+const server = await startRedis()
+const redis = new Redis(server.url)
+atEnd(() => redis.disconnect())
+const store = closedAtEnd(openRedisStore({ url: server.url, deadlineMs: 2000, observe: () => {} }))
+await whenReady(store)
 let sequence = 0
-beforeAll(async () => {
-  server = await startRedis()
-  redis = new Redis(server.url)
-  store = openRedisStore({ url: server.url, deadlineMs: 2000, observe: () => {} })
-  await whenReady(store)
-})
-afterAll(async () => {
-  await store.close()
-  redis.disconnect()
-  await server.stop()
-})
 beforeEach(async () => {
   await redis.flushall()
 })
 
-const charge = (cost: number, user = 'alice', category = 'read', limits: Limits = LIMITS): Charge => ({
-  user,
-  organisation: null,
-  category,
-  cost,
-  limits,
-})
+const charge = (cost: number, user = 'alice', category = 'read', limits: Limits = LIMITS): Charge =>
+  chargeOf({ user, category, cost, limits })
 const settle = (...charges: Charge[]): Promise<readonly Decision[]> =>
   store.settle({ instance: 'keys', sequence: ++sequence, refunds: [], charges })
 

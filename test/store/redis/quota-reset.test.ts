@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { QuotaReset } from '../../../src/control/control-store.ts'
 import type { Charge, Decision } from '../../../src/quota/charge.ts'
 import type { Counter } from '../../../src/quota/counter.ts'
@@ -10,6 +10,8 @@ import { decodeReply } from '../../../src/store/redis/charge-reply.ts'
 import { CHARGE_LUA, CONTROL_LUA } from '../../../src/store/redis/client.ts'
 import { readCounter } from '../../../src/store/redis/form/section.ts'
 import { createKeys, type Keys } from '../../../src/store/redis/keys.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
+import { atEnd } from '../../setup/at-end.ts'
 import { sharedRedis } from '../../setup/redis.ts'
 
 /** The bytes that a reset of shared windows leaves, by a clock that the test holds. */
@@ -23,13 +25,8 @@ const [hour, five, days] = [
 ]
 const AT = Date.UTC(2150, 0, 1)
 const limits = [hour, five, days].map((window) => ({ window, limit: 1000 }))
-const charge = (cost: number): Charge => ({
-  user: 'alice',
-  organisation: null,
-  category: 'read',
-  cost,
-  limits: { personal: limits, organisation: null, global: limits },
-})
+const charge = (cost: number): Charge =>
+  chargeOf({ cost, limits: { personal: limits, organisation: null, global: limits } })
 const resetOf = (...windows: QuotaReset['windows']): QuotaReset => ({
   kind: 'quota_reset',
   category: 'read',
@@ -37,18 +34,11 @@ const resetOf = (...windows: QuotaReset['windows']): QuotaReset => ({
   all: false,
 })
 
-let server: Awaited<ReturnType<typeof sharedRedis>>
-let redis: Redis
+const server = await sharedRedis()
+const redis = new Redis(server.url)
+atEnd(() => redis.disconnect())
 let keys: Keys
 let sequence: number
-beforeAll(async () => {
-  server = await sharedRedis()
-  redis = new Redis(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
-})
 beforeEach(() => {
   keys = createKeys(`${server.prefix}-${randomUUID()}`)
   sequence = 0

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { NO_RETENTION } from '../../../src/quota/history.ts'
 import { KEEP_SILENCES_MS } from '../../../src/replicas/presence.ts'
 import { createRecords } from '../../../src/store/records.ts'
@@ -30,13 +30,9 @@ import { sharedRedis } from '../../setup/redis.ts'
 import { usageLogSuite } from '../../usage/usage-log.suite.ts'
 import { whenReady } from './ready.ts'
 
-describe('the Redis store', () => {
-  let redis: Awaited<ReturnType<typeof sharedRedis>>
-  beforeAll(async () => {
-    redis = await sharedRedis()
-  })
-  afterAll(() => redis.stop())
+const redis = await sharedRedis()
 
+describe('the Redis store', () => {
   let opened = 0
   async function open(prefix = `${redis.prefix}-${++opened}`) {
     let retention = NO_RETENTION

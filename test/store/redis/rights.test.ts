@@ -14,6 +14,7 @@ import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { eventOf, reachedBy } from '../../alerts/happenings.ts'
 import { keepAccessKey } from '../../control/keep-access-key.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
 import { startRedis } from '../../setup/redis.ts'
 import { entry, episode } from '../../usage/usage-log.suite.ts'
@@ -156,13 +157,7 @@ it.each(['set', 'setrange'])(
     const store = open(`redis://tollgate:secret@127.0.0.1:${redis.port}`)
     const used = async (user: string): Promise<number> =>
       (await store.readUsage(user, ['read'])).personal[0]?.[0]?.used ?? 0
-    const charge = (user: string) => ({
-      user,
-      organisation: null,
-      category: 'read',
-      cost: 1,
-      limits: limits([10, 10], [100, 100]),
-    })
+    const charge = (user: string) => chargeOf({ user, limits: limits([10, 10], [100, 100]) })
     try {
       await whenReady(store)
       await store.settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge('alice')] })

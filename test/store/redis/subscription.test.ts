@@ -1,24 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { connect, type RedisClient } from '../../../src/store/redis/client.ts'
 import { type Subscription, subscription } from '../../../src/store/redis/subscription.ts'
-import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
+import { atEnd } from '../../setup/at-end.ts'
+import { freePort, startRedis } from '../../setup/redis.ts'
 
 const SOON = { timeout: 30_000, interval: 5 }
 
-let server: RedisServer
-let admin: Redis
+const server = await startRedis()
+const admin = new Redis(server.url)
+atEnd(() => admin.disconnect())
+await admin.acl('SETUSER', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all')
 const opened: Subscription[] = []
-beforeAll(async () => {
-  server = await startRedis()
-  admin = new Redis(server.url)
-  await admin.acl('SETUSER', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all')
-})
-afterAll(async () => {
-  admin.disconnect()
-  await server.stop()
-})
 afterEach(() => {
   for (const one of opened.splice(0)) one.close()
 })

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { BUCKET_MS, BUCKETS, bucketStart, NOTHING } from '../../../src/failures/histogram.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
-import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { atEnd } from '../../setup/at-end.ts'
+import { startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 /** The script as it is shipped, but for its clock, which the test moves by half hours. */
@@ -11,16 +12,9 @@ const SHIPPED = readFileSync(new URL('../../../src/store/redis/tally.lua', impor
 const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[10], 999999 }')
 const START = Date.UTC(2026, 7, 6)
 
-let server: RedisServer
-let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = new Redis(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
-})
+const server = await startRedis()
+const redis = new Redis(server.url)
+atEnd(() => redis.disconnect())
 beforeEach(async () => {
   await redis.flushall()
 })

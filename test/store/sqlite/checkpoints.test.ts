@@ -1,21 +1,17 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Charge } from '../../../src/quota/charge.ts'
 import { type Checkpoints, checkpointsOf } from '../../../src/store/sqlite/checkpoints.ts'
 import { openDatabase, SqliteFile } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
+import { newFile } from './new-file.ts'
 
 const MiB = 1024 * 1024
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-checkpoints-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-let files = 0
-const newFile = (): string => join(folder, `${++files}.db`)
 const logOf = (file: string): number => statSync(`${file}-wal`).size
 /** How often the log has begun anew. https://www.sqlite.org/fileformat2.html#walformat */
 const beginningOf = (file: string): number => readFileSync(`${file}-wal`).readUInt32BE(12)
@@ -92,13 +88,7 @@ it('a thread that cannot start is reported, and SQLite copies within a commit as
 
 it('a store that is closed while its log is copied has every charge, and leaves no log', async () => {
   const file = newFile()
-  const charge: Charge = {
-    user: 'ann',
-    organisation: null,
-    category: 'read',
-    cost: 1,
-    limits: limits([9000, 9000], [9000, 9000]),
-  }
+  const charge: Charge = chargeOf({ user: 'ann', limits: limits([9000, 9000], [9000, 9000]) })
   const store = openSqliteStore({ file })
   for (let sequence = 1; sequence <= 1500; sequence++) {
     await store.settle({

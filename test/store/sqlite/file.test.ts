@@ -1,11 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { mintToken } from '../../../src/control/access-key-record.ts'
 import { UNCHANGED, type UserOverride } from '../../../src/control/state.ts'
 import { NOTHING } from '../../../src/failures/histogram.ts'
@@ -16,6 +14,8 @@ import { attempt, openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { keepAccessKey } from '../../control/keep-access-key.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
+import { newFile } from './new-file.ts'
 
 const HOUR = { name: '1h', seconds: 3600 }
 const DAY = { name: '1d', seconds: 86_400 }
@@ -24,22 +24,12 @@ const limits = (limit: number): Limits => ({
   organisation: null,
   global: [{ window: DAY, limit }],
 })
-const charge = (cost: number, user = 'alice', of = limits(10)): Charge => ({
-  user,
-  organisation: null,
-  category: 'read',
-  cost,
-  limits: of,
-})
-
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-sqlite-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const charge = (cost: number, user = 'alice', of = limits(10)): Charge => chargeOf({ user, cost, limits: of })
 
 let file: string
-let files = 0
 const stores: Store[] = []
 beforeEach(() => {
-  file = join(folder, `${++files}.db`)
+  file = newFile()
 })
 afterEach(async () => {
   for (const store of stores.splice(0)) await store.close()

@@ -1,18 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe } from 'vitest'
+import { describe } from 'vitest'
 import { NO_RETENTION } from '../../../src/quota/history.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { grantsSuite } from '../../quota/grants.suite.ts'
 import { historyStoreSuite, type OpenHistory } from '../../quota/history.suite.ts'
 import { type KeptUnderTest, keptSuite } from '../../quota/kept.suite.ts'
 import { invoiceSuite } from '../../usage/invoice.suite.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-history-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+import { newFile } from './new-file.ts'
 
 const open: OpenHistory = async (retention) => {
   let now = 0
@@ -32,7 +26,7 @@ const open: OpenHistory = async (retention) => {
 }
 
 async function openKept(now: number): Promise<KeptUnderTest> {
-  const [file, scopes] = [join(folder, `${randomUUID()}.db`), { personal: 0, organisation: 2 }]
+  const [file, scopes] = [newFile(), { personal: 0, organisation: 2 }]
   let [time, kept] = [now, NO_RETENTION]
   const store = openSqliteStore({ file, toWrite: true, clock: () => time, retention: () => kept })
   return {

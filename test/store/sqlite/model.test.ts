@@ -1,17 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, it } from 'vitest'
+import { it } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { calendarSuite } from '../../quota/calendar.suite.ts'
 import { agreesWithTheModel, type ClockedStore } from '../../quota/model.suite.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-model-'))
-let files = 0
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+import { newFile } from './new-file.ts'
 
 async function open(): Promise<ClockedStore> {
-  const file = join(folder, `${++files}.db`)
+  const file = newFile()
   let now = 0
   const reopen = () => openSqliteStore({ file, clock: () => now })
   let store = reopen()

@@ -1,20 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { expectOfOnePiece, STEPS } from '../../control/rounds.ts'
+import { newFile } from './new-file.ts'
 
 const ADMINISTERING = fileURLToPath(new URL('./administering.ts', import.meta.url))
 const KILLS = 15
 
 it('a process that is killed in the middle of changes leaves each with its entry in the audit, or neither', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
-  const file = join(folder, 'store.db')
+  const file = newFile()
   try {
     let version = 0
     for (let kill = 0; kill < KILLS; kill++) {
@@ -35,6 +32,5 @@ it('a process that is killed in the middle of changes leaves each with its entry
     }
     expect(version).toBeGreaterThan(STEPS.length)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 }, 120_000)

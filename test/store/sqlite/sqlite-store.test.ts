@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BUCKET_MS, BUCKETS, NOTHING } from '../../../src/failures/histogram.ts'
 import { NO_RETENTION } from '../../../src/quota/history.ts'
 import { createRecords } from '../../../src/store/records.ts'
@@ -22,20 +20,16 @@ import { keySetStoreSuite } from '../../control/key-set-store.suite.ts'
 import { sessionStoreSuite } from '../../control/session-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
+import { chargeOf } from '../../quota/charge-of.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
 import { membershipStoreSuite } from '../../quota/memberships.suite.ts'
 import { limits, quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { replicaStoreSuite } from '../../replicas/replica.suite.ts'
 import { usageLogSuite } from '../../usage/usage-log.suite.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-suite-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+import { newFile } from './new-file.ts'
 
 describe('the embedded store', () => {
-  let files = 0
-  const newFile = (): string => join(folder, `${++files}.db`)
-
   async function open(file = ':memory:') {
     let now = Date.UTC(2026, 7, 6, 15)
     let retention = NO_RETENTION
@@ -96,13 +90,7 @@ describe('the embedded store', () => {
       const file = newFile()
       const { store, pass, close } = await open(file)
       let sequence = 0
-      const charge = {
-        user: 'alice',
-        organisation: null,
-        category: 'read',
-        cost: 1,
-        limits: limits([99, 99], [99, 99]),
-      }
+      const charge = chargeOf({ limits: limits([99, 99], [99, 99]) })
       /** Pages that one more charge adds to the log. Each has 24 bytes before it. */
       const pagesOfCharge = async (): Promise<number> => {
         const before = statSync(`${file}-wal`).size
