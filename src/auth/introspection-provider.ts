@@ -26,8 +26,8 @@ export interface Provider {
   /** The URL of the provider without its query, which may contain a secret. */
   readonly address: string
   /** Whether it has responded once with anything but a failure. */
-  hasResponded(): boolean
-  /** Asks about a made-up credential, until the provider has responded once. */
+  hasSucceeded(): boolean
+  /** Asks about a made-up credential, until the provider has responded once with anything but a failure. */
   prepare(): Promise<void>
   /** Questions that already wait are still asked. */
   close(): void
@@ -158,7 +158,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     if (!availability.hasSucceeded()) await ask(MADE_UP, OURSELVES)
   }
 
-  return { ask, close, address: provider, hasResponded: availability.hasSucceeded, prepare }
+  return { ask, close, address: provider, hasSucceeded: availability.hasSucceeded, prepare }
 }
 
 /** No provider accepts this, and it is so short that none takes it for a leaked credential. */

@@ -31,9 +31,9 @@ export interface IntrospectionOptions extends ProviderOptions, FactClaims {
 export interface Introspection {
   /** Never rejects for a fault of a provider. @param at milliseconds since the epoch */
   introspect(credential: string, at: number, places: () => CheckPlaces): Promise<Verified | Denial>
-  /** Addresses of the providers that have not responded yet. */
+  /** Addresses of the providers that have given nothing but failures yet. */
   unheard(): readonly string[]
-  /** Asks the providers that have not responded yet once more. */
+  /** Asks the providers that have given nothing but failures yet once more. */
   prepare(): Promise<void>
   /** Questions that are under way are still waited for. */
   close(): void
@@ -113,7 +113,7 @@ export function createIntrospection({ providers, wanted, cache, observe, now }: 
   }
 
   const unheard = (): readonly Provider[] =>
-    rules.flatMap(({ provider }) => (provider.hasResponded() ? [] : [provider]))
+    rules.flatMap(({ provider }) => (provider.hasSucceeded() ? [] : [provider]))
 
   async function prepare(): Promise<void> {
     await Promise.all(unheard().map((provider) => provider.prepare()))

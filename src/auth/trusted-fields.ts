@@ -4,7 +4,7 @@ import { type FactEncoding, trustedText } from '../inputs/trusted-text.ts'
 import { type Asking, linesOf } from './asking.ts'
 import { type Caller, callerOf, invalid } from './verdict.ts'
 
-/** Fields in which our proxy names the caller, in lower case. A field is `null` if the proxy does not send it. */
+/** Names, in lower case, of the fields in which a trusted proxy in front names the caller; `null` for a field that it does not send. */
 export interface TrustedFields {
   readonly user: string
   readonly organisation: string | null

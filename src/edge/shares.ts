@@ -22,7 +22,7 @@ export type Queued = 'upstream_connections'
  */
 export type Bound = 'address' | 'network' | 'user' | 'strangers' | 'total'
 
-/** How many there may be at a time; `null` for any number. */
+/** How much of one thing each kind of party may hold at a time; `null` for any amount. */
 export type Bounds = Readonly<Record<Bound, number | null>>
 export type ShareRules = Readonly<Record<Thing, Bounds>>
 

@@ -50,7 +50,7 @@ export class SentCost implements CostTap {
     return fieldsOf(this.#asked, this.#isWhole ? this.#tokens() : null, this.#reserve)
   }
 
-  /** The cost of the bytes that have come, since the upstream got no more. */
+  /** The cost of the bytes that the client has sent, because the upstream got at most these. */
   async cost(): Promise<FinalCost> {
     return { tokens: this.#tokens(), source: 'request' }
   }

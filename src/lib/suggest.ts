@@ -18,7 +18,7 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   return meant === null ? '' : `; did you mean "${meant}"?`
 }
 
-/** `connectTimeout` and `connect-timeout` are `connect_timeout`. */
+/** Makes `connectTimeout`, `connect-timeout` and `connect_timeout` the same text. */
 function fold(word: string): string {
   return word.toLowerCase().replace(/[_-]/g, '')
 }

@@ -210,7 +210,7 @@ const MOST_UNREADABLE = 20
 /** Users return over hours, and each may have windows with a start in the future. */
 const STARTS_AHEAD_MS = 3_600_000
 
-/** Each name is reported once an hour. Issuers of credentials choose the names, so their number is bounded, too. */
+/** Each name is reported once an hour, and only so many names, because issuers of credentials choose them. */
 const UNKNOWN_PLANS_MS = 3_600_000
 const MOST_UNKNOWN_PLANS = 20
 

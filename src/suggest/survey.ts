@@ -85,7 +85,7 @@ function askerOf({ user, target }: Entry): Asker {
   return target.kind === 'rule' ? 'public' : 'anonymous'
 }
 
-/** The methods that a rule may name: there are three dozen. */
+/** Tells whether a rule may name a method. Only those that it may are remembered, about three dozen, since a log can have any text there. */
 function createMethods(): (method: string) => boolean {
   const known = new Map<string, boolean>()
   return (method) => {

@@ -119,7 +119,7 @@ interface Seen extends ReturnType<typeof lastSeen> {
   readonly refusals: ReturnType<typeof lately>
 }
 
-/** A store that takes no writes may still be read, but nothing is charged there and no replica can report. */
+/** The whole response, or the one without the store. A store that takes no writes counts as missing, since nothing can be charged or reported there. */
 async function orWithoutStore<T>(desk: Desk, whole: () => Promise<T>, without: () => T): Promise<AdminResponse> {
   try {
     return ok(desk.lacksStore() ? without() : await whole())

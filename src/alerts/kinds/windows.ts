@@ -47,7 +47,7 @@ export interface WindowAlert extends Alert {
   readonly window: string
 }
 
-/** The check of the configuration ensures that the scope is one of windows, with a category and a name. */
+/** An alert about a window. The check of the configuration has ensured that it names a scope, a category and a window. */
 function ofWindow({ name, scope, category, window, at }: Alert): WindowAlert {
   return { name, scope: scope as ScopeName, category: category ?? '', window: window ?? '', at }
 }

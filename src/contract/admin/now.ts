@@ -3,7 +3,7 @@ import { GROUPINGS } from '../../usage/episodes.ts'
 import { windows } from './limits.ts'
 import { byName, count, name, scope, scopedTable, share, time } from './values.ts'
 
-/** The present state: the replicas, the store, the upstream. */
+/** The present state (the replicas, the store, the upstream), and what was refused or has failed before. */
 
 export const counts = z.strictObject({
   requests: count,

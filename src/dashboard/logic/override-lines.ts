@@ -5,14 +5,19 @@ import { type Overridable, type OverridableWindow, SCOPE_OF, withoutOverride } f
 
 /** What an override changes, line by line, with the limits that apply without it. Pure. */
 
+interface FromTo<T> {
+  readonly from: T
+  readonly to: T
+}
+
 export interface OverrideLine {
   /** As in the audit: `limits.read.1h`, `plan`, `expiresAt`. */
   readonly path: string
   /** `undefined` if there was or is nothing. */
   readonly from: unknown
   readonly to: unknown
-  /** For a limit: the value without an override; `undefined` if unknown. */
-  readonly byDefault?: number | null | undefined
+  /** For a limit: the value where none is set, with the plan before the change and with that after it; `undefined` if unknown. */
+  readonly byDefault?: FromTo<number | null | undefined>
   /** For a limit of an organisation: what each plan sets, `null` for none. */
   readonly byPlan?: OverridableWindow['byPlan']
 }
@@ -31,7 +36,8 @@ export function overrideLines(
     const [, category = '', name = ''] = line.path.split('.')
     const window = of.windows[category]?.find((each) => each.window === name && each.scope === SCOPE_OF[of.kind])
     if (window === undefined) return line
-    return { ...line, byDefault: withoutOverride(category, window, of, quota, after?.plan), byPlan: window.byPlan }
+    const defaultOf = (plan: string | undefined) => withoutOverride(category, window, of, quota, plan)
+    return { ...line, byDefault: { from: defaultOf(before?.plan), to: defaultOf(after?.plan) }, byPlan: window.byPlan }
   })
   const others = differences(before?.others, after?.others).filter(isNews)
   return [...inOrderOf(of, limits), ...FIELDS.flatMap((field) => others.filter(({ path }) => path === field))]

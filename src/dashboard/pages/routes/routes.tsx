@@ -79,9 +79,8 @@ function Unmatched({ unmatched: { kind, hits, latest } }: Pick<RoutesResponse, '
         <>
           <h3>{t('routes.latest')}</h3>
           <ol className="latest">
-            {latest.map((request, i) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the same request may be there twice
-              <li key={i}>
+            {latest.map((request) => (
+              <li key={request}>
                 <code>{request}</code>
               </li>
             ))}

@@ -50,5 +50,6 @@ function nothingOf({ path, byDefault, byPlan }: OverrideLine, isBefore: boolean)
       .map(([plan, limit]) => t('override.limitOfPlan', { limit: words(limit), plan: visible(plan) }))
       .join(t('word.listComma'))
   }
-  return byDefault === undefined ? t('audit.asDefault') : t('override.limitByDefault', { limit: words(byDefault) })
+  const limit = isBefore ? byDefault?.from : byDefault?.to
+  return limit === undefined ? t('audit.asDefault') : t('override.limitByDefault', { limit: words(limit) })
 }

@@ -7,8 +7,8 @@ import type { WindowVisitor } from '../../owner-history.ts'
 import { type Format, READ, sizeOf, writeNumber } from './numbers.ts'
 
 /**
- * A counter in Redis. Under its key lies a section for each category in which one user, one organisation or everybody has windows. A
- * section has these parts without gaps:
+ * A counter in Redis. Under its key lies a section for each category in which one user or one organisation has windows; the counter of
+ * everybody has a key for each category. A section has these parts without gaps:
  *
  *     head      1 byte: windows less 1 in the upper 3 bits, characters of the name less 1 in the lower 5
  *     name      of the category, ASCII; 128 is added to the first character of a wide section
