@@ -5,6 +5,7 @@ import { formatSize } from '../config/units.ts'
 import type { ExplainResponse } from '../contract/api.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { priceText } from '../inputs/shown-price.ts'
+import { inColumns } from '../lib/columns.ts'
 import { shown } from '../lib/shown.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, openingOf, withStore } from './config.ts'
@@ -174,11 +175,5 @@ function limitLines(limits: ExplainResponse['limits']): string[] {
     resetAt === null ? 'not running' : `ends ${resetAt}`,
     steps.join(', '),
   ])
-  const widths = [0, 1, 2, 3, 4].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+  return inColumns(rows)
 }

@@ -1,3 +1,4 @@
+import { inColumns } from '../lib/columns.ts'
 import { counted } from '../lib/counted.ts'
 import { csvRow } from '../lib/csv.ts'
 import { shown } from '../lib/shown.ts'
@@ -61,19 +62,7 @@ function tallySection(title: string, tallies: ReadonlyMap<string, Tally>, top: n
 }
 
 function section(title: string, rows: readonly (readonly string[])[]): string[] {
-  if (rows.length === 0) return []
-  const widths = [0, 1, 2].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
-  return [
-    '',
-    title,
-    ...rows.map(
-      (row) =>
-        `  ${row
-          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-          .join('  ')
-          .trimEnd()}`,
-    ),
-  ]
+  return rows.length === 0 ? [] : ['', title, ...inColumns(rows).map((line) => `  ${line}`)]
 }
 
 export function asJson({ logs, report, top }: Printed): string {
@@ -146,10 +135,10 @@ function cellOf(value: string | number): string | number {
   return typeof value === 'string' ? shown(value) : value
 }
 
-function percent(part: number, whole: number): string {
+export function percent(part: number, whole: number): string {
   return whole === 0 ? '0 %' : `${((part / whole) * 100).toFixed(2)} %`
 }
 
-function moment(at: number): string {
+export function moment(at: number): string {
   return new Date(at).toISOString()
 }
