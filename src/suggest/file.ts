@@ -1,5 +1,6 @@
 import { counted } from '../lib/counted.ts'
 import { shown } from '../lib/shown.ts'
+import { moment, percent } from '../replay/print.ts'
 import type { Logs } from '../replay/read-logs.ts'
 import { UNCHARGED } from '../replay/tariffs.ts'
 import type { Callers, Credentials, Draft, SuggestedLimit, SuggestedRoute } from './draft.ts'
@@ -254,14 +255,6 @@ function sharesOf(part: Share, whole: Share): string {
   return `${of('requests', 'requests')}, ${of('users', 'users')}`
 }
 
-function percent(part: number, whole: number): string {
-  return whole === 0 ? '0 %' : `${((part / whole) * 100).toFixed(2)} %`
-}
-
 function shortMs(ms: number): string {
   return ms < 1 ? '1 ms' : `${Number(ms.toPrecision(2))} ms`
-}
-
-function moment(at: number): string {
-  return new Date(at).toISOString()
 }

@@ -8,6 +8,7 @@ import { dearest } from '../inputs/price.ts'
 import { everyStep } from '../lib/steps.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { Window } from '../quota/window.ts'
+import { moment, percent } from '../replay/print.ts'
 import { SERIES_MS, type SeriesRow } from '../usage/series.ts'
 import type { UsageLogStore } from '../usage/usage-log-store.ts'
 import type { SuggestedLimit } from './draft.ts'
@@ -149,8 +150,7 @@ function limitsBefore(category: string, { name }: Window, { quota }: Config) {
 
 function whyOf(users: readonly number[], covered: number, limit: number, { percentile }: Margin): string {
   const above = users.filter((tokens) => tokens > limit).length
-  const share = ((above / users.length) * 100).toFixed(2)
-  return `${percentile} % of ${users.length} users stayed within ${covered}, the busiest used ${users.at(-1)}; would have stopped ${above} of ${users.length} users (${share} %)`
+  return `${percentile} % of ${users.length} users stayed within ${covered}, the busiest used ${users.at(-1)}; would have stopped ${above} of ${users.length} users (${percent(above, users.length)})`
 }
 
 /** The highest price of a category: a request must fit into its limits. */
@@ -173,8 +173,4 @@ function mostOfAll(category: string, { seconds }: Window, rows: readonly SeriesR
     most = Math.max(most, sum)
   }
   return most
-}
-
-function moment(at: number): string {
-  return new Date(at).toISOString()
 }
