@@ -34,21 +34,18 @@ export interface Entry {
    * - `shadowed` the quota would have refused the request, and shadow let it through
    * - `undecided` shadow let the request through without a limit: the store was out, or its key was that of another request
    */
-  readonly fate:
-    | 'passed'
-    | 'unreached'
-    | 'repeated'
-    | 'asked_again'
-    | 'exempt'
-    | 'exempt_user'
-    | 'refused'
-    | 'shadowed'
-    | 'undecided'
+  readonly fate: (typeof FATES)[number]
   /** `true` if the upstream was asked and the response had a status of 400 or more; otherwise missing. */
   readonly failed?: true
   /** Set for a WebSocket; missing for any other request. */
   readonly tunnel?: TunnelEntry
 }
+
+/** In the order in which a journal numbers them. */
+export const FATES = [
+  ...(['passed', 'unreached', 'repeated', 'asked_again', 'exempt', 'exempt_user'] as const),
+  ...(['refused', 'shadowed', 'undecided'] as const),
+] as const
 
 /** The charge of a request in one of several categories. */
 export interface EntryMeter {

@@ -1,25 +1,14 @@
 import type { NamedDays } from '../quota/payer.ts'
-import type { Entry, EntryMeter, EntryTarget, TunnelEntry } from './entry.ts'
+import { type Entry, type EntryMeter, type EntryTarget, FATES, type TunnelEntry } from './entry.ts'
 import { orderOf } from './order.ts'
 
 /** All requests of the logs, in the order of arrival. Each has a row in columns: a million of them take 75 MB, beside their texts. */
 export interface Journal {
   readonly size: number
-  /** Visits all requests in order. @param onSettled hears of each ended response before the first later request */
-  forEach(onEntry: (entry: Entry, position: number) => void, onSettled: (position: number) => void): void
+  /** Visits all requests in order. @param onSettled hears of each ended response before the first later request. Default nobody */
+  forEach(onEntry: (entry: Entry, position: number) => void, onSettled?: (position: number) => void): void
 }
 
-const FATES: readonly Entry['fate'][] = [
-  'passed',
-  'unreached',
-  'repeated',
-  'asked_again',
-  'exempt',
-  'exempt_user',
-  'refused',
-  'shadowed',
-  'undecided',
-]
 const NONE = -1
 /** The bits below the fate. */
 const OF_RULE = 1
@@ -54,38 +43,23 @@ export class JournalBuilder {
   /** The meters by position: few routes have several. */
   readonly #meters = new Map<number, readonly EntryMeter[]>()
 
-  add({
-    at,
-    endedAt,
-    cost,
-    charged,
-    method,
-    target,
-    user,
-    address,
-    plan,
-    organisation,
-    days,
-    fate,
-    failed,
-    tunnel,
-    meters,
-  }: Entry): void {
+  add(entry: Entry): void {
+    const { target, days, fate, failed, tunnel, meters } = entry
     const row = this.#size % BLOCK
     if (row === 0) this.#blocks.push(newBlock())
     const { numbers, texts, flags } = this.#blocks[this.#blocks.length - 1] as Block
     const number = row * NUMBERS
-    numbers[number] = at
-    numbers[number + 1] = endedAt
-    numbers[number + 2] = cost ?? NONE
-    numbers[number + 3] = charged ?? NONE
+    numbers[number] = entry.at
+    numbers[number + 1] = entry.endedAt
+    numbers[number + 2] = entry.cost ?? NONE
+    numbers[number + 3] = entry.charged ?? NONE
     const text = row * TEXTS
-    texts[text] = method
+    texts[text] = entry.method
     texts[text + 1] = target.text
-    texts[text + 2] = user
-    texts[text + 3] = address
-    texts[text + 4] = plan
-    texts[text + 5] = organisation
+    texts[text + 2] = entry.user
+    texts[text + 3] = entry.address
+    texts[text + 4] = entry.plan
+    texts[text + 5] = entry.organisation
     const bits = FATES.indexOf(fate) * 4 + (failed === true ? FAILED : 0) + (target.kind === 'rule' ? OF_RULE : 0)
     flags[row] = days === undefined ? bits : bits + packedDays(days)
     if (tunnel !== undefined) this.#tunnels.set(this.#size, tunnel)
@@ -96,7 +70,7 @@ export class JournalBuilder {
   finish(): Journal {
     const [starts, ends] = [this.#moments(0), this.#moments(1)]
     const order = { starts, ends, byStart: orderOf(starts), byEnd: orderOf(ends) }
-    return { size: this.#size, forEach: (onEntry, onSettled) => this.#replay(order, onEntry, onSettled) }
+    return { size: this.#size, forEach: (onEntry, onSettled = () => {}) => this.#replay(order, onEntry, onSettled) }
   }
 
   #replay(

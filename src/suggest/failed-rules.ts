@@ -15,15 +15,12 @@ const FOLDING = { case: true, trailingSlash: true, trailingDots: false }
 export function failedRules(journal: Journal, rules: readonly SuggestedRule[], names: number): SuggestedRule[] {
   const table = createRouteTable(rules.map(patternOf), FOLDING)
   const tree = newTree()
-  journal.forEach(
-    (entry) => {
-      const steps = entry.failed === true ? stepsOf(entry) : null
-      if (steps === null || typeof steps === 'string') return
-      const found = table.lookup(entry.method, pathOf(steps))
-      if (found === null || !('rule' in found)) addPath(tree, steps, entry.method, senderOf(entry))
-    },
-    () => {},
-  )
+  journal.forEach((entry) => {
+    const steps = entry.failed === true ? stepsOf(entry) : null
+    if (steps === null || typeof steps === 'string') return
+    const found = table.lookup(entry.method, pathOf(steps))
+    if (found === null || !('rule' in found)) addPath(tree, steps, entry.method, senderOf(entry))
+  })
   return [...rulesOf(tree, names)].sort((a, b) => b.requests - a.requests)
 }
 

@@ -83,15 +83,12 @@ async function pricedRoutes(
   const tariffOf = createTariffs(config, await planRulesOf(config))
   const durations = new RouteDurations()
   const requests = new Map<string, number>()
-  journal.forEach(
-    (entry) => {
-      const tariff = tariffOf(entry)
-      if (tariff.kind === 'uncharged') return
-      durations.add(tariff.route, entry)
-      requests.set(tariff.route, (requests.get(tariff.route) ?? 0) + 1)
-    },
-    () => {},
-  )
+  journal.forEach((entry) => {
+    const tariff = tariffOf(entry)
+    if (tariff.kind === 'uncharged') return
+    durations.add(tariff.route, entry)
+    requests.set(tariff.route, (requests.get(tariff.route) ?? 0) + 1)
+  })
   return rules.map((rule) => ({
     ...rule,
     cost: durations.costOf(rule.match),
@@ -102,13 +99,10 @@ async function pricedRoutes(
 
 function spanOf(journal: Journal): Span {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  journal.forEach(
-    ({ at }) => {
-      from = Math.min(from, at)
-      to = Math.max(to, at)
-    },
-    () => {},
-  )
+  journal.forEach(({ at }) => {
+    from = Math.min(from, at)
+    to = Math.max(to, at)
+  })
   return { from, to }
 }
 

@@ -65,7 +65,7 @@ export function surveyOf(journal: Journal): Survey {
       addPath(tree, steps, entry.method, senderOf(entry))
     }
   }
-  journal.forEach(look, () => {})
+  journal.forEach(look)
   return { tree, requests, failed, named, credentials: { hasJwts, hasKeys }, leftOut }
 }
 
