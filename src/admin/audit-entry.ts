@@ -4,7 +4,7 @@ import { authorWithout } from '../control/forgetting.ts'
 import type { GivenGrant } from '../control/state.ts'
 import { whyUnfollowed } from '../control/unfollowed.ts'
 import { isObject } from '../lib/json.ts'
-import { iso } from './http.ts'
+import { iso, isoOrNull } from './http.ts'
 import { withLayersShown } from './layers-shown.ts'
 
 /** An entry of the audit as administrators and the log show it. */
@@ -50,7 +50,7 @@ export function shown(value: unknown): unknown {
 }
 
 function grantShown({ givenAt, until, endedAt, ...grant }: GivenGrant) {
-  return { ...grant, givenAt: iso(givenAt), until: iso(until), endedAt: endedAt === null ? null : iso(endedAt) }
+  return { ...grant, givenAt: iso(givenAt), until: iso(until), endedAt: isoOrNull(endedAt) }
 }
 
 function shownEach(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

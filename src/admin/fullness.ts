@@ -3,7 +3,7 @@ import { forecastOf, paceOf, type Run } from '../quota/forecast.ts'
 import { overOf } from '../quota/refusal.ts'
 import { beginOf, endOf, type Limit, NOT_RUNNING, promised } from '../quota/window.ts'
 import type { LimitsOf } from '../usage/beyond.ts'
-import { iso } from './http.ts'
+import { iso, isoOrNull } from './http.ts'
 
 /** How full the windows of one user or organisation are, and when they will be full. These functions are pure. */
 
@@ -89,7 +89,7 @@ export function fullnessShown({ worst, tokens, forecast }: Fullness) {
       used: worst.run.used,
       limit: promised(worst.limit),
       ...overOf(worst.limit),
-      resetAt: worst.run.endsAt === null ? null : iso(worst.run.endsAt),
+      resetAt: isoOrNull(worst.run.endsAt),
     },
     forecast: forecast && {
       category: forecast.category,

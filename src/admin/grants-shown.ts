@@ -2,7 +2,7 @@ import type { GrantResponse } from '../contract/api.ts'
 import { isLive } from '../control/grants.ts'
 import { type ControlState, type GivenGrant, type StoredControl, storedOf, type Versioned } from '../control/state.ts'
 import type { HistoryScope, HistoryStore } from '../quota/history-store.ts'
-import { iso } from './http.ts'
+import { iso, isoOrNull } from './http.ts'
 
 type History = Awaited<ReturnType<HistoryStore['readHistory']>>
 
@@ -28,7 +28,7 @@ function grantShown(id: string, grant: GivenGrant, { at, byGrant }: Taken): Gran
     ...{ category, tokens, taken, left: Math.max(0, tokens - taken) },
     givenAt: iso(givenAt),
     until: iso(until),
-    endedAt: endedAt === null ? null : iso(endedAt),
+    endedAt: isoOrNull(endedAt),
     live: isLive(grant, at),
     reason,
   }

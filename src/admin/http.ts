@@ -162,3 +162,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 export function iso(at: number): string {
   return new Date(at).toISOString()
 }
+
+export function isoOrNull(at: number | null): string | null {
+  return at === null ? null : iso(at)
+}

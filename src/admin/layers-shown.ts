@@ -6,7 +6,7 @@ import { covers, type Leaf, touch } from '../control/leaves.ts'
 import { PLAN_SCOPES } from '../control/settings.ts'
 import type { Changes, Packed } from '../control/state.ts'
 import { isObject } from '../lib/json.ts'
-import { iso } from './http.ts'
+import { iso, isoOrNull } from './http.ts'
 
 /** The id of the permanent value below all layers. */
 const PERMANENT = 'permanent'
@@ -44,7 +44,7 @@ function stackShown(form: Form, stack: Stack, at: number): readonly LayerRespons
     return {
       id,
       from: from === 0 ? null : iso(from),
-      until: until === null ? null : iso(until),
+      until: isoOrNull(until),
       state: stateOf(form, layer, layers.slice(i + 1), at),
       value: shownValue(form, leaves),
       ...(guard !== undefined && { guard: { until: iso(guard.until), refused: guard.refused } }),
@@ -102,9 +102,9 @@ export function endsBetween(form: Form, from: unknown, to: unknown, at: number):
   const stack = (value: unknown): Stack => stackOf(form, value as Packed<unknown> | null)
   const { endsAdded, endsDropped, guardsEnded } = changesBetween(stack(from), stack(to), at)
   const shown = (layers: readonly StackLayer[]) =>
-    layers.map(({ id, until, leaves }): EndResponse => {
-      return { id, until: until === null ? null : iso(until), value: shownValue(form, leaves) }
-    })
+    layers.map(
+      ({ id, until, leaves }): EndResponse => ({ id, until: isoOrNull(until), value: shownValue(form, leaves) }),
+    )
   return { added: shown(endsAdded), dropped: shown(endsDropped), guards: shown(guardsEnded) }
 }
 

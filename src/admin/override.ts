@@ -10,7 +10,7 @@ import {
   type UserOverride,
   type Versioned,
 } from '../control/state.ts'
-import { type Call, iso } from './http.ts'
+import { type Call, isoOrNull } from './http.ts'
 import { layersShown } from './layers-shown.ts'
 
 /**
@@ -61,8 +61,12 @@ function shownOf<T extends OrganisationOverride>(
 ) {
   const of: Partial<UserOverride> = value
   const set = Object.fromEntries(SHOWN.flatMap((name) => (of[name] === undefined ? [] : [[name, of[name]]])))
-  const expiresAt = value.expiresAt === null ? null : iso(value.expiresAt)
-  return { version, ...(set as Omit<T, 'beneath' | 'expiresAt'>), expiresAt, ...layersOf(packed, at) }
+  return {
+    version,
+    ...(set as Omit<T, 'beneath' | 'expiresAt'>),
+    expiresAt: isoOrNull(value.expiresAt),
+    ...layersOf(packed, at),
+  }
 }
 
 /** An override with an end and nothing below it needs no layers to be described. */

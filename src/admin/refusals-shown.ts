@@ -6,7 +6,7 @@ import type { QuotaStore, UsageSnapshot } from '../quota/quota-store.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { endOf, type Window } from '../quota/window.ts'
 import type { Episode } from '../usage/episodes.ts'
-import { iso } from './http.ts'
+import { iso, isoOrNull } from './http.ts'
 
 type Shown = RefusalsResponse['refusals'][number]
 type Reader = Pick<QuotaStore, 'readUsage'>
@@ -55,7 +55,7 @@ async function show(store: Reader, episode: Episode, window: Window | undefined,
     cost: episode.cost ?? null,
     until: until === null || emptied ? null : iso(until),
     emptied,
-    startedAt: startedAt === null ? null : iso(startedAt),
+    startedAt: isoOrNull(startedAt),
     first: iso(first),
     last: iso(last),
   }

@@ -12,6 +12,7 @@ import {
   type Headers,
   type Identity,
   iso,
+  isoOrNull,
   NO_CONTENT,
   ok,
   type Route,
@@ -86,7 +87,7 @@ export function sessionRoutes(options: SessionOptions): Route[] {
         ok({
           name: identity?.name ?? null,
           ...roleShown(identity?.role ?? null),
-          expiresAt: identity?.expiresAt == null ? null : iso(identity.expiresAt),
+          expiresAt: isoOrNull(identity?.expiresAt ?? null),
           ...providerOf(people()),
         } satisfies SessionResponse),
     }),

@@ -5,7 +5,7 @@ import * as schemas from '../../contract/admin.ts'
 import type { AlertsResponse, AlertTestResponse } from '../../contract/api.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { limit } from '../fields.ts'
-import { type AdminResponse, type Call, iso, ok, type Route, refusal } from '../http.ts'
+import { type AdminResponse, type Call, iso, isoOrNull, ok, type Route, refusal } from '../http.ts'
 import { route } from '../route.ts'
 import type { Setup } from '../state.ts'
 
@@ -82,8 +82,4 @@ export function shownEvent(record: AlertRecord): AlertsResponse['events'][number
     doneAt: isoOrNull(doneAt),
     lastError,
   }
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : iso(ms)
 }

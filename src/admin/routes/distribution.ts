@@ -5,7 +5,7 @@ import { oneAtATime } from '../../lib/serialize.ts'
 import type { Desk } from '../desk.ts'
 import { distribution } from '../distribution.ts'
 import { once, only } from '../fields.ts'
-import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, type FieldProblem, iso, ok, type Route } from '../http.ts'
 import { type CallOf, route } from '../route.ts'
 
 const Query = z.strictObject({
@@ -61,7 +61,7 @@ async function show(desk: Desk, { query, signal }: CallOf<z.infer<typeof Query>>
   })
   const response: DistributionResponse = {
     ...{ category, window: window.name, scope, plan },
-    at: new Date(at).toISOString(),
+    at: iso(at),
     ...found,
   }
   return ok(response)

@@ -8,7 +8,7 @@ import { spanMs } from '../../usage/usage-query.ts'
 import type { Desk } from '../desk.ts'
 import { textFor } from '../fields.ts'
 import { idOf, isCode, newCode, sealed, unsealed } from '../handover-link.ts'
-import { type AdminResponse, type Call, iso, ok, type Route, refusal } from '../http.ts'
+import { type AdminResponse, type Call, iso, isoOrNull, ok, type Route, refusal } from '../http.ts'
 import type { Login } from '../login.ts'
 import { type CallOf, route } from '../route.ts'
 
@@ -85,7 +85,7 @@ async function open(
     const record = found?.record ?? null
     if (record === null || stateOfToken(record, now) !== 'valid') return NOT_VALID
     const { user, name, expiresAt } = record
-    const response: HandedOverResponse = { user, name, token, expiresAt: expiresAt === null ? null : iso(expiresAt) }
+    const response: HandedOverResponse = { user, name, token, expiresAt: isoOrNull(expiresAt) }
     const identity = { name: HANDOVER, role: 'viewer', expiresAt: null } as const
     return await desk.record({ ...call, identity, body: undefined }, openingOf(record), () => ok(response))
   } catch (error) {

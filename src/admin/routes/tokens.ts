@@ -25,6 +25,7 @@ import {
   type Call,
   type FieldProblem,
   iso,
+  isoOrNull,
   NO_CONTENT,
   ok,
   type Route,
@@ -277,13 +278,12 @@ async function revokeAll(desk: Desk, call: CallOf<z.infer<typeof Whose>>, now: n
 /** A record as it is shown, without its hash. */
 export function shownToken(record: AccessKeyRecord, now: number): TokenResponse {
   const { hash: _, createdAt, expiresAt, revokedAt, usedAt = null, ...facts } = record
-  const time = (at: number | null) => (at === null ? null : iso(at))
   return {
     ...facts,
     createdAt: iso(createdAt),
-    expiresAt: time(expiresAt),
-    revokedAt: time(revokedAt),
-    lastUsedAt: time(usedAt),
+    expiresAt: isoOrNull(expiresAt),
+    revokedAt: isoOrNull(revokedAt),
+    lastUsedAt: isoOrNull(usedAt),
     state: stateOfToken(record, now),
   }
 }
