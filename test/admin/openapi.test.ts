@@ -26,56 +26,69 @@ const operations = (): [string, any][] =>
     ]),
   )
 
-/** What OpenAPI 3.1 demands of the parts that the document uses (specification 3.1.1, chapter 4.8). */
+const STRING = { type: 'string' }
+const WORDS = { type: 'string', minLength: 5 }
 const OBJECT = { type: 'object' }
-const CONTENT = {
-  type: 'object',
-  minProperties: 1,
-  propertyNames: { pattern: '^[a-z]+/[a-z+-]+$' },
-  additionalProperties: {
-    type: 'object',
-    properties: { schema: OBJECT, examples: OBJECT },
-    additionalProperties: false,
-  },
+
+/** An object that has the required members, perhaps the others, and no further ones. */
+function closed(required: object, others: object = {}) {
+  const properties = { ...required, ...others }
+  return { type: 'object', required: Object.keys(required), properties, additionalProperties: false }
 }
-const OPENAPI_31 = {
-  type: 'object',
-  required: ['openapi', 'info', 'paths'],
-  additionalProperties: false,
-  properties: {
+
+/** An object with a value of one form under each name. */
+const mapOf = (names: object, value: object) => ({ type: 'object', propertyNames: names, additionalProperties: value })
+const named = (pattern: string, value: object) => mapOf({ pattern }, value)
+
+const CONTENT = { ...named('^[a-z]+/[a-z+-]+$', closed({}, { schema: OBJECT, examples: OBJECT })), minProperties: 1 }
+const PARAMETER = {
+  ...closed(
+    { name: STRING, in: { enum: ['path', 'query', 'header'] }, schema: OBJECT, required: { type: 'boolean' } },
+    { description: STRING, example: { type: ['string', 'integer'] } },
+  ),
+  if: { properties: { in: { const: 'path' } } },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { properties: { required: { const: true } } },
+}
+const RESPONSE = closed(
+  { description: { type: 'string', minLength: 1 } },
+  { content: CONTENT, headers: { type: 'object', additionalProperties: { type: 'object', required: ['schema'] } } },
+)
+const OPERATION = {
+  ...closed(
+    {
+      operationId: { type: 'string', pattern: '^[a-z][A-Za-z]+$' },
+      tags: { type: 'array', items: STRING, minItems: 1, maxItems: 1 },
+      summary: WORDS,
+      description: WORDS,
+      responses: { ...named('^[1-5]\\d\\d$', RESPONSE), minProperties: 1 },
+      security: { type: 'array', items: OBJECT },
+    },
+    {
+      parameters: { type: 'array', items: PARAMETER },
+      requestBody: closed({ content: CONTENT }, { required: { type: 'boolean' } }),
+    },
+  ),
+  // Extensions begin so (OpenAPI 3.1, 4.9).
+  patternProperties: { '^x-roles$': { type: 'array', items: STRING, minItems: 1 } },
+}
+/** What OpenAPI 3.1 demands of the parts that the document uses (specification 3.1.1, chapter 4.8). */
+const OPENAPI_31 = closed(
+  {
     openapi: { pattern: '^3\\.1\\.\\d+$' },
-    info: {
-      type: 'object',
-      required: ['title', 'version'],
-      additionalProperties: false,
-      properties: {
-        title: { type: 'string' },
-        version: { type: 'string' },
-        description: { type: 'string' },
-        license: {
-          type: 'object',
-          required: ['name'],
-          additionalProperties: false,
-          properties: { name: { type: 'string' }, identifier: { type: 'string' } },
-        },
-      },
-    },
-    servers: { type: 'array', items: { type: 'object', required: ['url'], properties: { url: { type: 'string' } } } },
-    paths: {
-      type: 'object',
-      propertyNames: { pattern: '^/' },
-      additionalProperties: {
-        type: 'object',
-        propertyNames: { enum: ['get', 'put', 'post', 'delete', 'patch'] },
-        additionalProperties: { $ref: '#/$defs/operation' },
-      },
-    },
-    webhooks: { type: 'object' },
-    components: {
-      type: 'object',
-      additionalProperties: false,
-      properties: {
-        schemas: { type: 'object', propertyNames: { pattern: '^[a-zA-Z0-9._-]+$' }, additionalProperties: OBJECT },
+    info: closed(
+      { title: STRING, version: STRING },
+      { description: STRING, license: closed({ name: STRING }, { identifier: STRING }) },
+    ),
+    paths: named('^/', mapOf({ enum: ['get', 'put', 'post', 'delete', 'patch'] }, OPERATION)),
+  },
+  {
+    servers: { type: 'array', items: { type: 'object', required: ['url'], properties: { url: STRING } } },
+    webhooks: OBJECT,
+    components: closed(
+      {},
+      {
+        schemas: named('^[a-zA-Z0-9._-]+$', OBJECT),
         securitySchemes: {
           type: 'object',
           additionalProperties: {
@@ -85,65 +98,9 @@ const OPENAPI_31 = {
           },
         },
       },
-    },
+    ),
   },
-  $defs: {
-    operation: {
-      type: 'object',
-      required: ['operationId', 'tags', 'summary', 'description', 'responses', 'security'],
-      additionalProperties: false,
-      // Extensions begin so (OpenAPI 3.1, 4.9).
-      patternProperties: { '^x-roles$': { type: 'array', items: { type: 'string' }, minItems: 1 } },
-      properties: {
-        operationId: { type: 'string', pattern: '^[a-z][A-Za-z]+$' },
-        tags: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 1 },
-        summary: { type: 'string', minLength: 5 },
-        description: { type: 'string', minLength: 5 },
-        parameters: {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['name', 'in', 'schema', 'required'],
-            additionalProperties: false,
-            properties: {
-              name: { type: 'string' },
-              in: { enum: ['path', 'query', 'header'] },
-              required: { type: 'boolean' },
-              schema: OBJECT,
-              description: { type: 'string' },
-              example: { type: ['string', 'integer'] },
-            },
-            if: { properties: { in: { const: 'path' } } },
-            // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-            then: { properties: { required: { const: true } } },
-          },
-        },
-        requestBody: {
-          type: 'object',
-          required: ['content'],
-          additionalProperties: false,
-          properties: { required: { type: 'boolean' }, content: CONTENT },
-        },
-        responses: {
-          type: 'object',
-          minProperties: 1,
-          propertyNames: { pattern: '^[1-5]\\d\\d$' },
-          additionalProperties: {
-            type: 'object',
-            required: ['description'],
-            additionalProperties: false,
-            properties: {
-              description: { type: 'string', minLength: 1 },
-              content: CONTENT,
-              headers: { type: 'object', additionalProperties: { type: 'object', required: ['schema'] } },
-            },
-          },
-        },
-        security: { type: 'array', items: OBJECT },
-      },
-    },
-  },
-}
+)
 
 test('the OpenAPI document is one of version 3.1', () => {
   const ajv = new Ajv2020({ allErrors: true, strict: false })
