@@ -1,19 +1,15 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { wire } from '../responses.ts'
 import { golden, SAMPLE, startCharts } from './harness.ts'
 
 /** The documented examples: members, their order and their values. */
-
-/** The one way in which a documented JSON body is written on the wire. */
-function wire(documented: string): string {
-  return JSON.stringify(JSON.parse(documented))
-}
 
 it('the documented example has the list that the service sends', async () => {
   const { ask } = await startCharts()
   const { status, text, headers } = await ask('/api/v1/charts')
   expect([status, text]).toEqual([200, wire(golden('list.json'))])
-  expect(headers['content-type']).toContain('application/json')
+  expect(headers.get('content-type')).toContain('application/json')
 })
 
 it('the documented example has the chart that the service sends', async () => {
@@ -57,8 +53,8 @@ it('the documented example has the maidata that the service sends byte for byte,
   const { ask } = await startCharts()
   const { status, text, headers } = await ask('/api/v1/charts/1466:dx:5/maidata')
   expect([status, text]).toEqual([200, SAMPLE])
-  expect(headers['content-type']).toBe('text/plain; charset=utf-8')
-  expect(headers.etag).toBe(`"${createHash('md5').update(SAMPLE).digest('base64')}"`)
+  expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
+  expect(headers.get('etag')).toBe(`"${createHash('md5').update(SAMPLE).digest('base64')}"`)
 })
 
 it('the documented example has the new key that the service sends', async () => {

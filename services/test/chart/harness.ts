@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { hold } from '../../../test/setup/own-responses.ts'
 import { type ChartServiceOptions, createChartService } from '../../chart/service.ts'
+import { bodyText, responseOf, type ServiceResponse } from '../responses.ts'
 
 export const ADMIN = 'administrator-secret-of-the-tests'
 /** The moment of the documented examples. */
@@ -24,14 +25,6 @@ export function chartsFolder(songs: Record<string, string | Uint8Array>): string
     writeFileSync(join(folder, musicId, 'maidata.txt'), text)
   }
   return folder
-}
-
-export interface ServiceResponse {
-  readonly status: number
-  readonly text: string
-  readonly headers: Record<string, string>
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-  readonly json: any
 }
 
 export interface Sent {
@@ -77,22 +70,11 @@ export async function startCharts({
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: bodyText(body) }),
     })
     return responseOf(response)
   }
 
   const admin = (path: string, sent: Sent = {}) => ask(path, { token: ADMIN, ...sent })
   return { service, url, key, id, errors, warnings, ask, admin }
-}
-
-export async function responseOf(response: Response): Promise<ServiceResponse> {
-  const text = await response.text()
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
-  return {
-    status: response.status,
-    text,
-    headers: Object.fromEntries(response.headers),
-    json: isJson && text !== '' ? JSON.parse(text) : undefined,
-  }
 }

@@ -1,24 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { SCHEMA as CHART } from '../../chart/tables.ts'
 import { DatabaseBusy, openDatabase } from '../../common/database.ts'
 import { SCHEMA } from '../../score/tables.ts'
 import { SCHEMA as SYNC } from '../../sync/tables.ts'
+import { changed, locked } from '../other-process.ts'
 
 function open(file = join(tempFolder(), 'score.db'), busyTimeout?: number) {
   const db = openDatabase(file, SCHEMA, busyTimeout)
   atEnd(() => db.close())
   return { db, file }
-}
-
-function locked(file: string): DatabaseSync {
-  const other = new DatabaseSync(file)
-  atEnd(() => other.close())
-  other.exec('BEGIN IMMEDIATE')
-  return other
 }
 
 it('openDatabase makes the schema once and leaves it alone the second time', () => {
@@ -31,17 +24,13 @@ it('openDatabase makes the schema once and leaves it alone the second time', () 
 
 it('openDatabase refuses a file of a newer version', () => {
   const file = join(tempFolder(), 'score.db')
-  const newer = new DatabaseSync(file)
-  newer.exec('PRAGMA user_version = 99')
-  newer.close()
+  changed(file, 'PRAGMA user_version = 99')
   expect(() => openDatabase(file, SCHEMA)).toThrow('newer')
 })
 
 it('openDatabase refuses the database of another program, and leaves it as it is', () => {
   const file = join(tempFolder(), 'notes.db')
-  const foreign = new DatabaseSync(file)
-  foreign.exec('CREATE TABLE notes (text TEXT)')
-  foreign.close()
+  changed(file, 'CREATE TABLE notes (text TEXT)')
   const before = readFileSync(file)
   expect(() => openDatabase(file, SCHEMA)).toThrow(`cannot open ${file} (another program made it): name a file`)
   expect(readFileSync(file).equals(before)).toBe(true)

@@ -1,22 +1,12 @@
 import { readdirSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { atEnd } from '../../../test/setup/at-end.ts'
 import { startFish } from '../fakes/fish.ts'
 import { startLxns } from '../fakes/lxns.ts'
 import { type Fake, troubles } from '../fakes/platform.ts'
-import {
-  catalogueOf,
-  DAY,
-  fileOf,
-  golden,
-  NOON,
-  record,
-  type ServiceResponse,
-  song,
-  startScore,
-  wire,
-} from './harness.ts'
+import { locked } from '../other-process.ts'
+import { type ServiceResponse, wire } from '../responses.ts'
+import { catalogueOf, DAY, fileOf, golden, NOON, record, song, startScore } from './harness.ts'
 
 /** The documented examples, which are the files of services/score/examples/, byte for byte: members, their order and their values. */
 
@@ -317,9 +307,7 @@ it('refusals have the documented form', async () => {
   fish.trouble = troubles.response(403, { status: 'error', message: '已设置隐私或未同意用户协议' })
   expectGolden(await post('/v1/update-fish', request('update-fish')), 'external-rejected.424')
 
-  const other = new DatabaseSync(database)
-  atEnd(() => other.close())
-  other.exec('BEGIN IMMEDIATE')
+  locked(database)
   expectGolden(await post('/v1/charge', request('charge')), 'account-busy.409')
 })
 

@@ -1,11 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
 import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { hold } from '../../../test/setup/own-responses.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { scoreDocument } from '../../score/openapi.ts'
 import { type AccessRecord, createScoreService, LIST_LIMIT, type ScoreServiceOptions } from '../../score/service.ts'
+import { bodyText, responseOf, type ServiceResponse } from '../responses.ts'
 
 export const SECRET = 'shared-secret-of-the-tests'
 
@@ -13,14 +15,6 @@ export const SECRET = 'shared-secret-of-the-tests'
 export const NOON = Date.UTC(2026, 7, 6, 14, 6, 26)
 export const HOUR = 60 * 60 * 1000
 export const DAY = 24 * HOUR
-
-export interface ServiceResponse {
-  readonly status: number
-  readonly text: string
-  readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-  readonly json: any
-}
 
 export interface Sent {
   readonly user?: string
@@ -51,12 +45,7 @@ export async function startScore(options: Partial<ScoreServiceOptions> = {}) {
     logger: { error: (fields) => errors.push(fields) },
     ...options,
   })
-  let open = true
-  const close = async () => {
-    if (open) await service.close()
-    open = false
-  }
-  atEnd(close)
+  const close = atEnd(() => service.close())
   const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
   atEnd(hold(url, { document: () => DOCUMENT }))
 
@@ -79,18 +68,9 @@ export async function startScore(options: Partial<ScoreServiceOptions> = {}) {
   return { service, url, database, clock, records, errors, post, close }
 }
 
-function bodyText(body: unknown): string | Uint8Array<ArrayBuffer> {
-  return typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
-}
-
-export async function responseOf(response: Response): Promise<ServiceResponse> {
-  const text = await response.text()
-  return { status: response.status, text, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
-}
-
-/** The one way in which a documented JSON body is written on the wire. */
-export function wire(documented: string): string {
-  return JSON.stringify(JSON.parse(documented))
+/** Expects a refusal with this status and this code. */
+export function expectRefused({ status, json }: ServiceResponse, wanted: number, error: string): void {
+  expect([status, json.error]).toEqual([wanted, error])
 }
 
 /** A record for the chart of the documented examples, which has a maximum DX score of 2934. */

@@ -8,7 +8,8 @@ import { UsageError } from '../../common/command.ts'
 import { main } from '../../score/main.ts'
 import { commandOf } from '../command.ts'
 import { startLxns } from '../fakes/lxns.ts'
-import { fileOf, responseOf, SECRET } from './harness.ts'
+import { responseOf } from '../responses.ts'
+import { fileOf, SECRET } from './harness.ts'
 
 const FIXTURE = fileURLToPath(new URL('../../../config/score/fixture.json', import.meta.url))
 const OPENAPI = fileURLToPath(new URL('../../../config/score/openapi.json', import.meta.url))

@@ -1,12 +1,13 @@
 import { connect } from 'node:net'
-import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { ROUTES } from '../../score/routes.ts'
 import { createScoreService } from '../../score/service.ts'
-import { record, responseOf, SECRET, startScore } from './harness.ts'
+import { changed, locked } from '../other-process.ts'
+import { expectResponse, responseOf, saidTo } from '../responses.ts'
+import { expectRefused, record, SECRET, startScore } from './harness.ts'
 
 const UPSERT = '/v1/music/upsert'
 const POSTS = ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path)
@@ -26,7 +27,7 @@ it.each(POSTS)('credentials are refused at %s if the secret is unknown or no use
     { 'x-backend-secret': SECRET, 'x-tollgate-user': 'a'.repeat(257) },
   ]) {
     const response = await as(headers as Record<string, string>)
-    expect([response.status, response.json]).toEqual([401, { error: 'unauthorized', msg: expect.any(String) }])
+    expectResponse(response, 401, { error: 'unauthorized', msg: expect.any(String) })
     expect(response.headers.get('www-authenticate')).toBe('X-Backend-Secret')
   }
   expect(records.every(({ status }) => status === 401)).toBe(true)
@@ -46,8 +47,7 @@ it.each(['/', '/v1', '/v1/music', '/v1/music/upsert/', '/V1/music/upsert', '/v1/
   'routes of score do not include %s',
   async (path) => {
     const { post } = await startScore()
-    const response = await post(path)
-    expect([response.status, response.json]).toEqual([404, { error: 'not_found', msg: expect.any(String) }])
+    expectResponse(await post(path), 404, { error: 'not_found', msg: expect.any(String) })
   },
 )
 
@@ -69,13 +69,13 @@ it.each(['/v1/item/upsert', '/v1/user/upsert-all', '/v1/kaleidx-scope/upsert', '
   'routes of score report that %s is left out',
   async (path) => {
     const { post } = await startScore()
-    expect(await post(path)).toMatchObject({ status: 410, json: { error: 'capability_missing' } })
+    expectRefused(await post(path), 410, 'capability_missing')
   },
 )
 
 it('routes of score refuse a path that cannot be decoded', async () => {
   const { post } = await startScore()
-  expect(await post('/v1/%zz')).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
+  expectRefused(await post('/v1/%zz'), 400, 'invalid_request')
 })
 
 describe('bodies', () => {
@@ -132,10 +132,7 @@ describe('bodies', () => {
     const padded = (size: number) => `{"qrcode":"${'x'.repeat(size - 13)}"}`
     expect((await post('/v1/user/data', padded(1024 * 1024))).status).toBe(200)
     for (const size of [1024 * 1024 + 1, 8 * 1024 * 1024]) {
-      expect(await post('/v1/user/data', padded(size))).toMatchObject({
-        status: 413,
-        json: { error: 'payload_too_large' },
-      })
+      expectRefused(await post('/v1/user/data', padded(size)), 413, 'payload_too_large')
     }
     const response = await fetch(`${url}/v1/user/data`, {
       method: 'POST',
@@ -168,23 +165,14 @@ describe('bodies', () => {
 
   it('bodies get a response of the usual shape even if they are no HTTP', async () => {
     const { url } = await startScore()
-    const socket = connect(Number(new URL(url).port), '127.0.0.1')
-    socket.write('NONSENSE\r\n\r\n')
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*"error":"invalid_request"/s)
+    expect(await saidTo(url, 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"error":"invalid_request"/s)
   })
 })
-
-const lock = (database: string) => {
-  const other = new DatabaseSync(database)
-  atEnd(() => other.close())
-  other.exec('BEGIN IMMEDIATE')
-  return other
-}
 
 it('a database that another process has locked is account_busy for writes, and does not stop reads', async () => {
   const { database, post } = await startScore({ busyTimeout: 100 })
   await post(UPSERT, record())
-  const other = lock(database)
+  const other = locked(database)
   const busy = { error: 'account_busy', msg: expect.any(String), returnCode: 4001, code: 4001 }
   for (const [path, body] of [
     [UPSERT, record({ dxScore: 1 })],
@@ -206,7 +194,7 @@ it('a database that another process has locked is account_busy for writes, and d
 it('a database that another process has locked is waited for, while other requests get their responses', async () => {
   const { database, post } = await startScore()
   await post('/v1/user/data')
-  const other = lock(database)
+  const other = locked(database)
   const waiting = post(UPSERT, record())
   expect((await post('/v1/user/data')).status).toBe(200)
   other.exec('COMMIT')
@@ -215,11 +203,8 @@ it('a database that another process has locked is waited for, while other reques
 
 it('a failure that nobody foresaw shows the client nothing and the log everything', async () => {
   const { database, post, errors } = await startScore()
-  const other = new DatabaseSync(database)
-  other.exec('DROP TABLE scores')
-  other.close()
-  const response = await post('/v1/user/music')
-  expect([response.status, response.json]).toEqual([500, { error: 'internal', msg: 'Internal error.' }])
+  changed(database, 'DROP TABLE scores')
+  expectResponse(await post('/v1/user/music'), 500, { error: 'internal', msg: 'Internal error.' })
   expect(errors).toEqual([{ err: expect.objectContaining({ message: expect.stringContaining('scores') }) }])
 })
 

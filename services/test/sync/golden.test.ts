@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { atEnd } from '../../../test/setup/at-end.ts'
-import { chunk, DAY, incremental, NOON, QQ, record, type ServiceResponse, startSync } from './harness.ts'
+import { locked } from '../other-process.ts'
+import { type ServiceResponse, wire } from '../responses.ts'
+import { chunk, DAY, incremental, NOON, QQ, record, startSync } from './harness.ts'
 
 /** The documented examples, byte for byte: members, their order and their values. */
 
@@ -10,13 +10,8 @@ function golden(name: string): string {
   return readFileSync(new URL(`../../sync/examples/${name}.json`, import.meta.url), 'utf8')
 }
 
-/** The one way in which a documented JSON body is written on the wire. */
-function wire(name: string): string {
-  return JSON.stringify(JSON.parse(golden(name)))
-}
-
 function expectGolden(response: ServiceResponse, status: number, name: string): void {
-  expect([response.status, response.text]).toEqual([status, wire(name)])
+  expect([response.status, response.text]).toEqual([status, wire(golden(name))])
   expect(response.headers.get('content-type')).toMatch(/^application\/json/)
 }
 
@@ -77,9 +72,7 @@ test('each error is as documented', async () => {
   const unprocessable = await sync(incremental([record(), record(), record(), nameless]))
   expectGolden(unprocessable, 422, 'unprocessable.answer')
 
-  const other = new DatabaseSync(database)
-  atEnd(() => other.close())
-  other.exec('BEGIN IMMEDIATE')
+  const other = locked(database)
   const first = sync(incremental([record()]))
   const second = sync(incremental([record()]))
   const refused = await Promise.race([first, second])

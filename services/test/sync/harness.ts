@@ -3,6 +3,7 @@ import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { hold } from '../../../test/setup/own-responses.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { createSyncService, type SyncServiceOptions } from '../../sync/service.ts'
+import { bodyText, responseOf, type ServiceResponse } from '../responses.ts'
 
 export const TOKEN = 'bot-token-of-the-tests'
 
@@ -14,14 +15,6 @@ export const DAY = 24 * HOUR
 
 /** The player of the documented examples. */
 export const QQ = 123456789
-
-export interface ServiceResponse {
-  readonly status: number
-  readonly text: string
-  readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-  readonly json: any
-}
 
 export interface Sent {
   readonly method?: string
@@ -49,12 +42,7 @@ export async function startSync(options: Partial<SyncServiceOptions> = {}) {
     return { service, url }
   }
   let running = await start()
-  let open = true
-  const close = async () => {
-    if (open) await running.service.close()
-    open = false
-  }
-  atEnd(close)
+  const close = atEnd(() => running.service.close())
   async function restart() {
     await running.service.close()
     running = await start()
@@ -90,15 +78,6 @@ export function keyOf({ song_id, level_index }: Key): string {
 
 /** The same for every service of a file. */
 let document: unknown
-
-function bodyText(body: unknown): string | Uint8Array<ArrayBuffer> {
-  return typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
-}
-
-export async function responseOf(response: Response): Promise<ServiceResponse> {
-  const text = await response.text()
-  return { status: response.status, text, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
-}
 
 /** A record of a chart that the catalogue does not know, so that nothing is said for it. */
 export function record(song_id = 2001, more: object = {}) {

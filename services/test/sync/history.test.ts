@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { expectResponse } from '../responses.ts'
 import { chunk, DAY, finalChunk, HOUR, incremental, MINUTE, QQ, record, startSync } from './harness.ts'
 
 const ONE = record(2001)
@@ -80,7 +81,7 @@ it('a snapshot that is unknown, or of another player, is not found', async () =>
   const { sync, read, abandon, undo, player } = await withScores()
   await sync(chunk('B', [ONE], { qq: QQ + 1 }))
   for (const response of [await read('A'), await abandon('B'), await undo({ snapshot_id: 'B' }), await undo()]) {
-    expect([response.status, response.json]).toEqual([404, { detail: 'snapshot not found' }])
+    expectResponse(response, 404, { detail: 'snapshot not found' })
   }
   expect((await player(QQ + 2, '/snapshots')).json).toEqual({ detail: 'player not found' })
 })

@@ -5,7 +5,8 @@ import { tempFolder } from '../../../test/setup/at-end.ts'
 import { UsageError } from '../../common/command.ts'
 import { main } from '../../sync/main.ts'
 import { commandOf } from '../command.ts'
-import { chunk, incremental, QQ, record, responseOf, TOKEN } from './harness.ts'
+import { responseOf } from '../responses.ts'
+import { chunk, incremental, QQ, record, TOKEN } from './harness.ts'
 
 const { start, run } = commandOf('sync', 'SYNC_BOT_TOKENS', TOKEN)
 

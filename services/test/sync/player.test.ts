@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { expectResponse } from '../responses.ts'
 import { DAY, HOUR, incremental, NOON, QQ, record, startSync } from './harness.ts'
 
 const MASTER = { song_id: 11466, level_index: 3, achievements: 100.5 }
@@ -60,8 +61,7 @@ it('a player has records in the order of songs and levels', async () => {
 
 it.each(['', '/summary', '/trend'])('a player that is unknown is not found at %s', async (rest) => {
   const { player } = await startSync()
-  const response = await player(QQ, rest)
-  expect([response.status, response.json]).toEqual([404, { detail: 'player not found' }])
+  expectResponse(await player(QQ, rest), 404, { detail: 'player not found' })
 })
 
 it.each([
@@ -152,9 +152,7 @@ it.each([
   ['days=1&days=2', 'int_parsing'],
 ])('the trend refuses ?%s', async (query, type) => {
   const { player } = await startSync()
-  const response = await player(QQ, `/trend?${query}`)
-  expect([response.status, response.json]).toEqual([
-    422,
-    { detail: [{ loc: ['query', 'days'], msg: expect.stringMatching(/^Input should be/), type }] },
-  ])
+  expectResponse(await player(QQ, `/trend?${query}`), 422, {
+    detail: [{ loc: ['query', 'days'], msg: expect.stringMatching(/^Input should be/), type }],
+  })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { expectResponse } from '../responses.ts'
 import { chunk, DAY, finalChunk, incremental, MINUTE, NOON, QQ, record, startSync } from './harness.ts'
 
 const ONE = record(2001)
@@ -51,8 +52,9 @@ describe('without an open snapshot', () => {
   it('an empty snapshot in one request deletes nothing', async () => {
     const { sync, keys } = await withScores()
     for (const records of [[], [record(2001, { achievements: 500 })]]) {
-      const response = await sync({ qq: QQ, full_snapshot: true, records })
-      expect([response.status, response.json]).toEqual([400, { detail: 'the snapshot has no valid record' }])
+      expectResponse(await sync({ qq: QQ, full_snapshot: true, records }), 400, {
+        detail: 'the snapshot has no valid record',
+      })
       expect((await sync(finalChunk('A', records))).status).toBe(400)
     }
     expect(await keys()).toEqual([2001, 2002])
@@ -96,11 +98,7 @@ describe('with an open snapshot', () => {
   ])('while a snapshot is open, %s is refused', async (_name, body) => {
     const { sync, keys } = await withScores()
     await sync(chunk('A', [ONE]))
-    const response = await sync(body)
-    expect([response.status, response.json]).toEqual([
-      409,
-      { detail: 'snapshot A is not finished', open_snapshot_id: 'A' },
-    ])
+    expectResponse(await sync(body), 409, { detail: 'snapshot A is not finished', open_snapshot_id: 'A' })
     expect(await keys()).toEqual([2001, 2002])
   })
 
@@ -177,7 +175,7 @@ it('an idle snapshot leaves what was written, and takes no chunk any more with a
   expect(Object.keys(before)).toEqual(['2001/3', '2002/3', '2003/3'])
   for (const late of [chunk('A', [THREE]), chunk('A', [ONE]), finalChunk('A', [THREE]), finalChunk('A', [ONE])]) {
     const response = await sync(late)
-    expect([response.status, response.json]).toEqual([409, { detail: 'snapshot_expired', open_snapshot_id: null }])
+    expectResponse(response, 409, { detail: 'snapshot_expired', open_snapshot_id: null })
     expect(response.headers.get('retry-after')).toBeNull()
   }
   expect(await stored()).toEqual(before)
@@ -283,8 +281,7 @@ it('a finished snapshot that is not the last one any more takes its chunks again
       expect((await sync(repeat)).json).toMatchObject({ status: 'ok', imported: 0, updated: 0, removed: 0 })
     }
     for (const late of [chunk('A', [record(2002, { achievements: 101 })]), finalChunk('A', [ONE, TWO])]) {
-      const response = await sync(late)
-      expect([response.status, response.json]).toEqual([409, { detail: 'snapshot_closed', open_snapshot_id: open }])
+      expectResponse(await sync(late), 409, { detail: 'snapshot_closed', open_snapshot_id: open })
     }
     expect(await stored()).toEqual(before)
   }
@@ -336,11 +333,11 @@ describe('numbered chunks', () => {
   it('numbered chunks are missed at the end, and nothing is deleted or stored before all are there', async () => {
     const { sync, keys } = await withScores()
     await sync(part(1, [TWO]))
-    const response = await sync(part(2, [THREE]))
-    expect([response.status, response.json]).toEqual([
-      409,
-      { detail: 'missing_chunks', open_snapshot_id: 'A', missing_chunks: [0] },
-    ])
+    expectResponse(await sync(part(2, [THREE])), 409, {
+      detail: 'missing_chunks',
+      open_snapshot_id: 'A',
+      missing_chunks: [0],
+    })
     expect(await keys()).toEqual([2001, 2002])
     await sync(part(0, []))
     expect((await sync(part(2, [THREE]))).json).toMatchObject({ status: 'ok', removed: 1 })
@@ -361,11 +358,7 @@ describe('numbered chunks', () => {
     const { sync, keys } = await withScores()
     await sync(part(0, [TWO]))
     for (const body of [chunk('A', [THREE], numbers), finalChunk('A', [THREE], numbers)]) {
-      const response = await sync(body)
-      expect([response.status, response.json]).toEqual([
-        409,
-        { detail: 'chunk_count_changed', open_snapshot_id: 'A', chunk_count: 3 },
-      ])
+      expectResponse(await sync(body), 409, { detail: 'chunk_count_changed', open_snapshot_id: 'A', chunk_count: 3 })
     }
     expect(await keys()).toEqual([2001, 2002])
     await sync(part(1, []))
@@ -375,11 +368,11 @@ describe('numbered chunks', () => {
   it('numbered chunks are refused if those before them had none', async () => {
     const { sync, keys } = await withScores()
     await sync(chunk('A', [THREE]))
-    const response = await sync(part(2, [TWO]))
-    expect([response.status, response.json]).toEqual([
-      409,
-      { detail: 'chunk_count_changed', open_snapshot_id: 'A', chunk_count: null },
-    ])
+    expectResponse(await sync(part(2, [TWO])), 409, {
+      detail: 'chunk_count_changed',
+      open_snapshot_id: 'A',
+      chunk_count: null,
+    })
     // Nobody knows what else the snapshot names.
     expect((await sync(finalChunk('A', [THREE]))).json).toMatchObject({ status: 'ok', removed: 0 })
     expect(await keys()).toEqual([2001, 2002, 2003])
@@ -419,8 +412,9 @@ it.each(['2026-08-25 10:00', '雪の日', '😀'.repeat(32)])('an id may be any 
 
 it('an id without full_snapshot is refused', async () => {
   const { sync } = await startSync()
-  const response = await sync(incremental([ONE], { snapshot_id: 'A' }))
-  expect([response.status, response.json]).toEqual([400, { detail: 'snapshot_id needs full_snapshot' }])
+  expectResponse(await sync(incremental([ONE], { snapshot_id: 'A' })), 400, {
+    detail: 'snapshot_id needs full_snapshot',
+  })
 })
 
 const GOOD = record(2001, { achievements: 100, dxScore: 900, fc: 'fc', fs: 'fsd' })

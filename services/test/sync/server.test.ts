@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { createSyncService } from '../../sync/service.ts'
-import { chunk, finalChunk, incremental, QQ, record, responseOf, startSync, TOKEN } from './harness.ts'
+import { changed, locked } from '../other-process.ts'
+import { expectResponse, responseOf, saidTo } from '../responses.ts'
+import { chunk, finalChunk, incremental, QQ, record, startSync, TOKEN } from './harness.ts'
 
 const SYNC = '/api/bot/sync'
 const PATHS = [
@@ -133,8 +133,7 @@ it.each(['/', '/api/bot', '/api/bot/sync/', '/api/bot/player', '/api/bot/player/
   'routes of sync do not include %s',
   async (path) => {
     const { send } = await startSync()
-    const answer = await send(path)
-    expect([answer.status, answer.json]).toEqual([404, { detail: 'Not Found' }])
+    expectResponse(await send(path), 404, { detail: 'Not Found' })
   },
 )
 
@@ -219,15 +218,13 @@ describe('a body', () => {
     [chunk('a', [], { chunk_index: 0, chunk_count: 1e9 }), [problem(['chunk_count'], 'less_than_equal')]],
   ])('a body that is %j gets an error that says what is wrong', async (body, detail) => {
     const { sync, player } = await startSync()
-    const answer = await sync(body)
-    expect([answer.status, answer.json]).toEqual([422, { detail }])
+    expectResponse(await sync(body), 422, { detail })
     expect((await player(QQ)).status).toBe(404)
   })
 
   it.each([9999, 0, -123456789, 1_000_000_000_000, 1e20])('a body of player %d is out of range', async (qq) => {
     const { sync } = await startSync()
-    const answer = await sync({ qq, records: [] })
-    expect([answer.status, answer.json]).toEqual([400, { detail: 'qq is not within 10000 to 999999999999' }])
+    expectResponse(await sync({ qq, records: [] }), 400, { detail: 'qq is not within 10000 to 999999999999' })
     expect((await sync({ player_id: qq, records: [] })).status).toBe(400)
     expect((await sync({ qq, records: 1 })).status).toBe(422)
   })
@@ -253,11 +250,9 @@ describe('a body', () => {
     'a body of type %s is refused',
     async (type) => {
       const { send } = await startSync()
-      const answer = await send(SYNC, { method: 'POST', body: valid, headers: { 'content-type': type } })
-      expect([answer.status, answer.json]).toEqual([
-        422,
-        { detail: [{ loc: ['body'], msg: 'Content-Type must be application/json', type: 'json_invalid' }] },
-      ])
+      expectResponse(await send(SYNC, { method: 'POST', body: valid, headers: { 'content-type': type } }), 422, {
+        detail: [{ loc: ['body'], msg: 'Content-Type must be application/json', type: 'json_invalid' }],
+      })
     },
   )
 
@@ -267,11 +262,9 @@ describe('a body', () => {
       record(5001 + (index % 2500), { level_index: Math.floor(index / 2500) }),
     )
     expect((await sync(incremental(many))).json).toMatchObject({ imported: 10_000, stored_records: 10_000 })
-    const answer = await sync(incremental([...many, record(1)]))
-    expect([answer.status, answer.json]).toEqual([
-      422,
-      { detail: [{ loc: ['body', 'records'], msg: 'List should have at most 10000 items', type: 'too_long' }] },
-    ])
+    expectResponse(await sync(incremental([...many, record(1)])), 422, {
+      detail: [{ loc: ['body', 'records'], msg: 'List should have at most 10000 items', type: 'too_long' }],
+    })
   })
 
   it('a body does not give a player more than 20,000 scores, and changes nothing if it would', async () => {
@@ -284,8 +277,7 @@ describe('a body', () => {
       chunk('A', [record()]),
       { qq: QQ, full_snapshot: true, records: [record()] },
     ]) {
-      const answer = await sync(more)
-      expect([answer.status, answer.json]).toEqual([400, { detail: 'a player has 20000 scores at most' }])
+      expectResponse(await sync(more), 400, { detail: 'a player has 20000 scores at most' })
     }
     // Those that are known are no more than before, and no snapshot was begun.
     expect((await sync(finalChunk('B', songs(200_000)))).json).toMatchObject({
@@ -306,8 +298,7 @@ describe('a body', () => {
     const padded = (size: number) => `{"qq":${QQ},"records":[],"x":"${'x'.repeat(size - 36)}"}`
     expect(padded(1000)).toHaveLength(1000)
     expect((await sync(padded(8 * 1024 * 1024))).status).toBe(200)
-    const answer = await sync(padded(8 * 1024 * 1024 + 1))
-    expect([answer.status, answer.json]).toEqual([413, { detail: 'the body is larger than 8 MiB' }])
+    expectResponse(await sync(padded(8 * 1024 * 1024 + 1)), 413, { detail: 'the body is larger than 8 MiB' })
   })
 
   it('a body that is too deep harms nobody', async () => {
@@ -325,23 +316,14 @@ describe('a body', () => {
 
   it('a body that is no HTTP gets a response all the same', async () => {
     const { url } = await startSync()
-    const socket = connect(Number(new URL(url()).port), '127.0.0.1')
-    socket.write('NONSENSE\r\n\r\n')
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*"detail":"not a valid HTTP request"/s)
+    expect(await saidTo(url(), 'NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"detail":"not a valid HTTP request"/s)
   })
 })
 
 describe('two requests at once', () => {
-  const lock = (database: string) => {
-    const other = new DatabaseSync(database)
-    atEnd(() => other.close())
-    other.exec('BEGIN IMMEDIATE')
-    return other
-  }
-
   it('two requests at once of one player end with the second refused and the first carried out', async () => {
     const { sync, database, stored } = await startSync({ busyTimeout: 60_000 })
-    const other = lock(database)
+    const other = locked(database)
     const both = [sync(chunk('A', [record(2001)])), sync(chunk('A', [record(2002)]))]
     const refused = await Promise.race(both)
     expect([refused.status, refused.json, refused.headers.get('retry-after')]).toEqual([
@@ -358,7 +340,7 @@ describe('two requests at once', () => {
 
   it('two requests at once of two players are both carried out', async () => {
     const { sync, player, database } = await startSync({ busyTimeout: 60_000 })
-    const other = lock(database)
+    const other = locked(database)
     const both = [sync(incremental([record()])), sync(incremental([record()], { qq: QQ + 1 }))]
     expect((await player(QQ)).status).toBe(404)
     other.exec('COMMIT')
@@ -368,7 +350,7 @@ describe('two requests at once', () => {
   it('two requests at once are to be sent again later if a process keeps the file for too long', async () => {
     const { sync, player, database } = await startSync({ busyTimeout: 50 })
     await sync(incremental([record()]))
-    const other = lock(database)
+    const other = locked(database)
     const answer = await sync(incremental([record(2002)]))
     expect([answer.status, answer.json, answer.headers.get('retry-after')]).toEqual([
       429,
@@ -400,11 +382,8 @@ describe('two requests at once', () => {
 it('a failure that nobody foresaw shows the client nothing and the log everything but the token', async () => {
   const { sync, database, errors, stored } = await startSync()
   await sync(incremental([record()]))
-  const other = new DatabaseSync(database)
-  other.exec('ALTER TABLE history RENAME TO gone')
-  other.close()
-  const answer = await sync(incremental([record(2002)]))
-  expect([answer.status, answer.json]).toEqual([500, { detail: 'Internal Server Error' }])
+  changed(database, 'ALTER TABLE history RENAME TO gone')
+  expectResponse(await sync(incremental([record(2002)])), 500, { detail: 'Internal Server Error' })
   expect(errors).toEqual([{ err: expect.objectContaining({ message: expect.stringContaining('history') }) }])
   expect(String((errors[0] as { err: Error }).err.stack)).not.toContain(TOKEN)
   expect(Object.keys(await stored())).toEqual(['2001/3'])

@@ -25,9 +25,9 @@ describe('a preview', () => {
     async (query) => {
       const { ask } = await startWith(TITLE, '(120)1-5[4:1],E')
       const { status, headers, text } = await ask(CHART + query)
-      expect([status, headers['content-type']]).toEqual([200, 'image/svg+xml'])
-      expect(headers['content-security-policy']).toBe("default-src 'none'; style-src 'unsafe-inline'")
-      expect(headers['x-content-type-options']).toBe('nosniff')
+      expect([status, headers.get('content-type')]).toEqual([200, 'image/svg+xml'])
+      expect(headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'unsafe-inline'")
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
       const elements = readXml(text)
       expect(elements.map(({ name }) => name)).not.toContain('script')
       for (const { name, attributes } of elements) {

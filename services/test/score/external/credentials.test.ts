@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { troubles } from '../../fakes/platform.ts'
+import { expectRefused } from '../harness.ts'
 import { startUpdates } from './running.ts'
 
 const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl_-'
@@ -29,7 +30,7 @@ it.each([
 it('an access token of OAuth that a platform refuses is 424, as a refused key is', async () => {
   const { updateLxns, updateFish } = await startUpdates()
   for (const response of [await updateLxns({ key: JWT }), await updateFish({ token: JWT })]) {
-    expect([response.status, response.json.error]).toEqual([424, 'external_auth_failed'])
+    expectRefused(response, 424, 'external_auth_failed')
   }
 })
 

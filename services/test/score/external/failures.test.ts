@@ -5,7 +5,8 @@ import { atEnd, tempFolder } from '../../../../test/setup/at-end.ts'
 import { listening } from '../../../../test/setup/listening.ts'
 import { makeCa, makeCertificate } from '../../../../test/setup/openssl.ts'
 import { type Fake, type Trouble, troubles } from '../../fakes/platform.ts'
-import { type ServiceResponse, startScore } from '../harness.ts'
+import type { ServiceResponse } from '../../responses.ts'
+import { expectRefused, startScore } from '../harness.ts'
 import { KEY, startUpdates, TOKEN } from './running.ts'
 
 const { response: answer, html } = troubles
@@ -117,7 +118,7 @@ it('a pull of more records than a player could have is 502 external_unavailable,
   }
   trouble(many('{}', 20_001))
   for (const update of [updateLxns, updateFish]) {
-    expect(await update()).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
+    expectRefused(await update(), 502, 'external_unavailable')
   }
 })
 
@@ -143,16 +144,13 @@ describe('LXNS', () => {
       const { service, updateLxns, lxns } = await startUpdates()
       await service.importFixture({ users: { alice: { scores: [{ musicId: 837, level: 1, achievement: 1 }] } } })
       lxns.trouble = answer(200, body)
-      expect(await updateLxns({ mode: 'push' })).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
+      expectRefused(await updateLxns({ mode: 'push' }), 502, 'external_unavailable')
     },
   )
 
   it('LXNS does not take a key of nobody', async () => {
     const { post } = await startUpdates()
-    expect(await post('/v1/update-lx', { key: 'another' })).toMatchObject({
-      status: 424,
-      json: { error: 'external_auth_failed' },
-    })
+    expectRefused(await post('/v1/update-lx', { key: 'another' }), 424, 'external_auth_failed')
   })
 })
 
@@ -189,10 +187,7 @@ describe('Diving-Fish', () => {
 
   it('Diving-Fish does not take a token of nobody', async () => {
     const { post } = await startUpdates()
-    expect(await post('/v1/update-fish', { token: 'another' })).toMatchObject({
-      status: 424,
-      json: { error: 'external_auth_failed' },
-    })
+    expectRefused(await post('/v1/update-fish', { token: 'another' }), 424, 'external_auth_failed')
   })
 })
 
@@ -223,7 +218,7 @@ it('Retry-After of a platform is not needed, and is sent with nothing but a 429'
 it.each([301, 302, 303, 307, 308])('a redirect of %i is not followed, and counts as no response', async (status) => {
   const { lxns, fish, updateLxns } = await startUpdates()
   lxns.trouble = troubles.redirect(`${fish.url}/player/records`, status)
-  expect(await updateLxns()).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
+  expectRefused(await updateLxns(), 502, 'external_unavailable')
   expect([lxns.requests.length, fish.requests.length]).toEqual([1, 0])
 })
 
@@ -274,18 +269,12 @@ describe('the connection', () => {
     const port = await portOf(server)
     await new Promise((resolve) => server.close(resolve))
     const { post } = await startScore({ external: { lxns: { base_url: `http://127.0.0.1:${port}` } } })
-    expect(await post('/v1/update-lx', { key: KEY })).toMatchObject({
-      status: 502,
-      json: { error: 'external_unavailable' },
-    })
+    expectRefused(await post('/v1/update-lx', { key: KEY }), 502, 'external_unavailable')
   })
 
   it('to a name that does not exist is 502', async () => {
     const { post } = await startScore({ external: { lxns: { base_url: 'http://platform.invalid' } } })
-    expect(await post('/v1/update-lx', { key: KEY })).toMatchObject({
-      status: 502,
-      json: { error: 'external_unavailable' },
-    })
+    expectRefused(await post('/v1/update-lx', { key: KEY }), 502, 'external_unavailable')
   })
 
   it('the connection that is not made within connect_timeout is 504', async () => {
@@ -295,10 +284,7 @@ describe('the connection', () => {
     atEnd(() => sockets.map((socket) => socket.destroy()))
     const external = { lxns: { base_url: `https://127.0.0.1:${port}` }, connect_timeout: '100ms' }
     const { post } = await startScore({ external })
-    expect(await post('/v1/update-lx', { key: KEY })).toMatchObject({
-      status: 504,
-      json: { error: 'external_timeout' },
-    })
+    expectRefused(await post('/v1/update-lx', { key: KEY }), 504, 'external_timeout')
     await expect.poll(() => sockets.length, PATIENT).toBe(1)
   })
 

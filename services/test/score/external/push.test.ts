@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bundledSongs, troubles } from '../../fakes/platform.ts'
-import { catalogueOf, fileOf, record, song } from '../harness.ts'
+import { catalogueOf, expectRefused, fileOf, record, song } from '../harness.ts'
 import { startUpdates } from './running.ts'
 
 type Stored = { musicId: number; level: number; achievement?: number } & Record<string, number>
@@ -193,7 +193,7 @@ it('LXNS, of which one bad record rejects the whole batch, is given up after man
   const all = songs.flatMap(({ musicId }) => [0, 1, 2, 3, 4].map((level) => score(musicId, level)))
   await service.importFixture(fixture(...all))
   const response = await updateLxns({ mode: 'push' })
-  expect([response.status, response.json.error]).toEqual([424, 'external_rejected'])
+  expectRefused(response, 424, 'external_rejected')
   expect(response.json.details.message).toMatch(/^invalid score \(id: 40, type: standard, level_index: 0\)/)
   expect(lxns.requests.length).toBe(101)
 })
@@ -205,7 +205,7 @@ it.each([403, 404])(
     await service.importFixture(fixture(score(837, 1), score(205, 0)))
     const message = 'invalid score (id: 837, type: standard, level_index: 1): song not found'
     lxns.trouble = [troubles.response(status, { success: false, code: status, message })]
-    expect(await updateLxns({ mode: 'push' })).toMatchObject({ status: 424, json: { error: 'external_rejected' } })
+    expectRefused(await updateLxns({ mode: 'push' }), 424, 'external_rejected')
     expect(lxns.requests.length).toBe(1)
   },
 )
@@ -226,7 +226,7 @@ it('a push that breaks off is never repeated', async () => {
   const { service, lxns, updateLxns } = await startUpdates()
   await service.importFixture(fixture(score(837, 1)))
   lxns.trouble = [troubles.reset]
-  expect(await updateLxns({ mode: 'push' })).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
+  expectRefused(await updateLxns({ mode: 'push' }), 502, 'external_unavailable')
   expect(lxns.requests.length).toBe(1)
 })
 
