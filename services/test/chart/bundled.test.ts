@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
-import type { Chart } from '../../chart/library.ts'
-import { loadLibrary } from '../../chart/library.ts'
+import { type Chart, loadLibrary } from '../../chart/library.ts'
 import { drawFrame } from '../../chart/preview/frame.ts'
 import { drawStrip } from '../../chart/preview/strip.ts'
 import { BUNDLED_CHARTS } from '../../chart/service.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
-import { createScoreService } from '../../score/service.ts'
+import { startScore } from '../score/harness.ts'
 
 /** The charts that ship with the product, and the catalogue by which scores are judged. */
 
@@ -71,25 +68,13 @@ function clashes({ notes }: Chart): string[] {
 }
 
 it('the count of notes of a chart is what the score service judges by: three for each note are taken, and one more is refused', async () => {
-  const service = await createScoreService({
-    database: join(tempFolder(), 'score.db'),
-    catalogue: BUNDLED_CATALOGUE,
-    backendSecret: 'secret',
-  })
-  atEnd(() => service.close())
-  const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
-  const upsert = async ({ musicId, level }: Chart, dxScore: number) => {
-    const response = await fetch(`${url}/v1/music/upsert`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-backend-secret': 'secret', 'x-tollgate-user': 'alice' },
-      body: JSON.stringify({ musicList: [{ musicId, level, achievement: 100, dxScore }] }),
-    })
-    return { status: response.status, body: (await response.json()) as { returnCode: number } }
-  }
+  const { post } = await startScore()
+  const upsert = ({ musicId, level }: Chart, dxScore: number) =>
+    post('/v1/music/upsert', { musicId, level, achievement: 100, dxScore })
   for (const chart of library.charts) {
     const max = 3 * chart.counts.total
     const name = `${chart.chartKey} ${max}`
-    expect(await upsert(chart, max), name).toMatchObject({ status: 200, body: { returnCode: 1 } })
-    expect(await upsert(chart, max + 1), name).toMatchObject({ status: 422, body: { returnCode: 5009 } })
+    expect(await upsert(chart, max), name).toMatchObject({ status: 200, json: { returnCode: 1 } })
+    expect(await upsert(chart, max + 1), name).toMatchObject({ status: 422, json: { returnCode: 5009 } })
   }
 })

@@ -1,10 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { tempFolder } from '../../../test/setup/at-end.ts'
 import { BUNDLED_CATALOGUE, loadCatalogue } from '../../music/catalogue.ts'
 import { catalogueFile, type Song } from '../../music/catalogue-file.ts'
-import { song } from '../score/harness.ts'
+import { fileOf, song } from '../score/harness.ts'
 
 const text = readFileSync(BUNDLED_CATALOGUE, 'utf8')
 const { rating, songs } = catalogueFile.parse(JSON.parse(text))
@@ -40,41 +38,31 @@ it('the bundled catalogue gives standard charts no touch notes', () => {
 })
 
 describe('loadCatalogue', () => {
+  const ofAllCharts = (change: (chart: Song['charts'][number]) => object) => (song: Song) => ({
+    ...song,
+    charts: song.charts.map((chart) => ({ ...chart, ...change(chart) })),
+  })
+
   it.each([
-    [
-      'a wrong total',
-      (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, notes: { ...c.notes, total: 1 } })) }),
-    ],
-    [
-      'a total that is not the sum',
-      (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, notes: { ...c.notes, tap: c.notes.tap + 1 } })) }),
-    ],
-    ['a wrong maximum', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, maxDxScore: 3 })) })],
-    ['a type that does not go with its id', (s: Song) => ({ ...s, type: 'dx' })],
-    ['an utage chart although it is none', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, level: 10 })) })],
-    [
-      'a chart for two although it is no utage',
-      (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, buddy: true })) }),
-    ],
-    ['an unknown field', (s: Song) => ({ ...s, extra: 1 })],
-    ['a constant with two decimals', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, ds: 3.05 })) })],
+    ['a wrong total', ofAllCharts(({ notes }) => ({ notes: { ...notes, total: 1 } }))],
+    ['a total that is not the sum', ofAllCharts(({ notes }) => ({ notes: { ...notes, tap: notes.tap + 1 } }))],
+    ['a wrong maximum', ofAllCharts(() => ({ maxDxScore: 3 }))],
+    ['a type that does not go with its id', (song: Song) => ({ ...song, type: 'dx' })],
+    ['an utage chart although it is none', ofAllCharts(() => ({ level: 10 }))],
+    ['a chart for two although it is no utage', ofAllCharts(() => ({ buddy: true }))],
+    ['an unknown field', (song: Song) => ({ ...song, extra: 1 })],
+    ['a constant with two decimals', ofAllCharts(() => ({ ds: 3.05 }))],
   ])('loadCatalogue refuses a song with %s and names the file', async (_what, change) => {
-    const file = join(tempFolder(), 'songs.json')
-    writeFileSync(file, JSON.stringify({ rating, songs: [change(songs[0] as Song)] }))
+    const file = fileOf({ rating, songs: [change(songs[0] as Song)] })
     await expect(loadCatalogue(file)).rejects.toThrow(file)
   })
 
+  const load = (rating: object, songs: readonly object[]) => loadCatalogue(fileOf({ rating, songs }))
+
   it('loadCatalogue refuses a musicId that stands twice', async () => {
-    const file = join(tempFolder(), 'songs.json')
-    writeFileSync(file, JSON.stringify({ rating, songs: [songs[0], songs[0]] }))
-    await expect(loadCatalogue(file)).rejects.toThrow('twice')
+    await expect(load(rating, [...songs.slice(0, 1), ...songs.slice(0, 1)])).rejects.toThrow('twice')
   })
 
-  const load = async (rating: object, songs: object[]) => {
-    const file = join(tempFolder(), 'songs.json')
-    writeFileSync(file, JSON.stringify({ rating, songs }))
-    return loadCatalogue(file)
-  }
   const ofVersions = ['PRiSM PLUS', 'CiRCLE', 'CiRCLE PLUS'].map((version, i) =>
     song(101 + i, { version, isNew: i === 0 }),
   )

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { atEnd } from '../../../test/setup/at-end.ts'
 import { startFish } from '../fakes/fish.ts'
@@ -23,82 +23,12 @@ function expectGolden(response: Pick<ServiceResponse, 'status' | 'text'>, name: 
   expect([response.status, response.text]).toEqual([Number(name.split('.')[1]), wire(golden(name))])
 }
 
-const IMPORTED = {
-  users: {
-    alice: {
-      profile: {
-        userName: 'ＴＥＳＴ',
-        iconId: 200201,
-        plateId: 200201,
-        titleId: 300022,
-        partnerId: 17,
-        frameId: 300101,
-        courseRank: 11,
-        classRank: 7,
-        totalAwake: 82,
-        charaSlot: [101, 102, 103, 104, 105],
-        playCount: 510,
-        currentPlayCount: 120,
-        point: 5000,
-        mapStock: 0,
-        isNetMember: 1,
-        banState: 0,
-        lastRomVersion: '1.41.00',
-        lastDataVersion: '1.40.08',
-        lastRegionId: 1,
-        lastRegionName: 'Beijing',
-        firstPlayDate: '2024-03-27T05:45:15.000Z',
-        lastLoginDate: '2026-08-06T13:00:00.000Z',
-        lastPlayDate: '2026-08-06T13:20:00.000Z',
-      },
-      ratings: { playerRating: 14509, highestRating: 14509, playerOldRating: 10140, playerNewRating: 4369 },
-      scores: [
-        { musicId: 11466, level: 3, achievement: 1005000, comboStatus: 3, syncStatus: 3, deluxscoreMax: 2800 },
-        { musicId: 11466, level: 2, playCount: 2, achievement: 995000, comboStatus: 1, deluxscoreMax: 1800 },
-        {
-          musicId: 837,
-          level: 1,
-          playCount: 4,
-          achievement: 1010000,
-          comboStatus: 4,
-          syncStatus: 3,
-          deluxscoreMax: 744,
-        },
-      ],
-      items: [
-        { itemKind: 3, itemId: 11, stock: 1, isValid: true },
-        { itemKind: 1, itemId: 5, stock: 1, isValid: true },
-        { itemKind: 3, itemId: 1, stock: 1, isValid: true },
-      ],
-      gates: [
-        { gateId: 2, isGateFound: true, isKeyFound: false, isClear: false },
-        {
-          gateId: 1,
-          isGateFound: true,
-          isKeyFound: true,
-          isClear: true,
-          totalRestLife: 12,
-          totalAchievement: 3003000,
-          totalDeluxscore: 7000,
-          bestAchievement: 3003000,
-          bestDeluxscore: 7000,
-          bestAchievementDate: '2026-07-01T10:00:00.000Z',
-          bestDeluxscoreDate: '2026-07-01T18:00:00+08:00',
-          playCount: 2,
-          clearDate: '2026-07-01T10:00:00.000Z',
-          lastPlayDate: '2026-07-03T10:00:00.000Z',
-          isInfoWatched: true,
-        },
-      ],
-      regions: [{ regionId: 1, playCount: 40, created: '2024-03-27T05:45:15.000Z' }],
-      freeTickets: [{ chargeId: 11001, stock: 1 }],
-    },
-  },
-}
+/** The demo user of the bundled fixture, as alice. */
+const BUNDLED = JSON.parse(readFileSync(new URL('../../../config/score/fixture.json', import.meta.url), 'utf8'))
 
 async function imported() {
   const score = await startScore()
-  await score.service.importFixture(IMPORTED)
+  await score.service.importFixture({ users: { alice: BUNDLED.users.demo } })
   return score
 }
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { responseValidator } from '../../../test/setup/own-responses.ts'
 import { scoreDocument } from '../../score/openapi.ts'
 import { ROUTES } from '../../score/routes.ts'
 import { LIST_LIMIT } from '../../score/service.ts'
@@ -121,22 +120,5 @@ describe('the OpenAPI document of score', () => {
       external: { lxns: { base_url: 'http://127.0.0.1:9' }, fish: { base_url: 'http://127.0.0.1:9' } },
     })
     expect((await post(path, text)).json.error === 'invalid_request').toBe(!isGood)
-  })
-
-  it('the OpenAPI document of score would report a response that is not what it promises', () => {
-    const problemWith = responseValidator(document)
-    const reply = (status: number, json: Json) => ({
-      status,
-      headers: { 'content-type': 'application/json' },
-      text: JSON.stringify(json),
-      json,
-    })
-    const good = JSON.parse(golden('update-lx.200'))
-    const problem = (status: number, json: Json) => problemWith('POST', '/v1/update-lx', reply(status, json))
-    expect(problem(200, good)).toBeNull()
-    expect(problem(418, good)).toContain('418')
-    expect(problem(200, { ...good, more: 1 })).toContain('additional')
-    expect(problem(200, { ...good, businessData: { ...good.businessData, startedAt: 'soon' } })).toContain('date-time')
-    expect(problem(424, { error: 'external_timeout', msg: '' })).not.toBeNull()
   })
 })

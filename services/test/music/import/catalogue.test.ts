@@ -1,8 +1,5 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { tempFolder } from '../../../../test/setup/at-end.ts'
 import { loadCatalogue } from '../../../music/catalogue.ts'
 import type { SongInput } from '../../../music/catalogue-file.ts'
 import { importCatalogue } from '../../../music/import/catalogue.ts'
@@ -12,10 +9,8 @@ const BEFORE = { allPerfect: 0, newVersions: [] }
 
 async function imported(list: unknown, options: Parameters<typeof importCatalogue>[1] = BEFORE) {
   const { text } = await importCatalogue(fileOf(list), options)
-  const file = join(tempFolder(), 'catalogue.json')
-  writeFileSync(file, text)
-  const songs: SongInput[] = JSON.parse(text).songs
-  return { catalogue: await loadCatalogue(file), songs, rating: JSON.parse(text).rating }
+  const { songs, rating }: { songs: SongInput[]; rating: object } = JSON.parse(text)
+  return { catalogue: await loadCatalogue(fileOf(text)), songs, rating }
 }
 
 /** A song as `music_data` has it: the chart of the documented examples, with five notes of each difficulty. */
