@@ -47,6 +47,8 @@ describe.each(BOTH_WAYS)('a WebSocket of a real server, $name', (way) => {
   }
 
   it.each([
+    ['of Firefox', { Connection: 'keep-alive, Upgrade' }],
+    ['in other letters', { Upgrade: 'WebSocket', Connection: 'UPGRADE' }],
     ['of the JDK, of Dart and of devices, with an empty body', { 'Content-Length': '0' }],
     ['that offers h2c too', { Upgrade: 'websocket, h2c' }],
     ['that offers version 8 too', { 'Sec-WebSocket-Version': '13, 8' }],

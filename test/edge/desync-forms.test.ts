@@ -300,7 +300,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
   it('a client that waits for 100 gets one, also where its body is read before the charge', async () => {
     for (const edge of ['', 'max_body: 64KiB']) {
       const { app } = await start(edge)
-      const fields = 'Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n'
+      const fields = 'Expect: 100-Continue\r\nTransfer-Encoding: chunked\r\n'
       const text = await rawExchange(app.url, request('POST /api/a', fields, '2\r\nab\r\n0\r\n\r\n'))
       expect(statusesIn(text)).toEqual([100, 200])
     }

@@ -42,15 +42,20 @@ const EMPTY_CHUNKS = '0\r\n\r\n'
 const fields = (count: number): string => Array.from({ length: count }, (_, i) => `h${i}: 1\r\n`).join('')
 const many = fields(2100)
 
+/** Hosts with a colon that leads to no port. */
+const PORTS = ['[::1', '::1', 'a:b', 'a:80:80', 'a:123456']
+
 /** `§` stands for the credential. */
 const get = (more: string): string => `GET /api/x HTTP/1.1\r\nHost: a\r\n§${more}\r\n`
 const post = (more: string, body = ''): string => `POST /api/x HTTP/1.1\r\nHost: a\r\n§${more}\r\n${body}`
 const line = (first: string): string => `${first}\r\nHost: a\r\n§\r\n`
 const chunks = (body: string): string => post('Transfer-Encoding: chunked\r\n', body)
-const upgrade = (more: string): string =>
-  get(`Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}`)
+const KEY = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+const VERSION = 'Sec-WebSocket-Version: 13\r\n'
+const upgrade = (more: string): string => get(`Connection: Upgrade\r\nUpgrade: websocket\r\n${more}`)
+const handshake = (more = ''): string => upgrade(KEY + VERSION + more)
 
-describe.each<[string, number, readonly (readonly [string, string])[]]>([
+describe.each<[string, number, readonly (readonly [string, string])[], RegExp?]>([
   [
     'the framing of a request',
     400,
@@ -63,6 +68,7 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
       ['identity, chunked', post('Transfer-Encoding: identity, chunked\r\n', EMPTY_CHUNKS)],
       ['gzip, chunked', post('Transfer-Encoding: gzip, chunked\r\n', EMPTY_CHUNKS)],
       [', chunked', post('Transfer-Encoding: , chunked\r\n', EMPTY_CHUNKS)],
+      ['chunked,', post('Transfer-Encoding: chunked,\r\n', EMPTY_CHUNKS)],
       ['identity', post('Transfer-Encoding: identity\r\n')],
       ['two TE', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', EMPTY_CHUNKS)],
       [
@@ -82,6 +88,9 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
       ['CL +5', post('Content-Length: +5\r\n', 'hello')],
       ['CL -5', post('Content-Length: -5\r\n', 'hello')],
       ['CL 05', post('Content-Length: 05\r\n', 'hello')],
+      ['CL 00', post('Content-Length: 00\r\n', 'hello')],
+      ['CL 5 behind 18 zeros', post('Content-Length: 0000000000000000005\r\n', 'hello')],
+      ['CL 10^15', post('Content-Length: 1000000000000000\r\n', 'hello')],
       ['CL 0x5', post('Content-Length: 0x5\r\n', 'hello')],
       ['CL 5_0', post('Content-Length: 5_0\r\n', 'hello')],
       ['CL 2^64 + 5', post('Content-Length: 18446744073709551621\r\n', 'hello')],
@@ -110,6 +119,7 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
       ['X_User_Id', get('X_User_Id: root\r\n')],
       ['X_Tollgate_User', get('X_Tollgate_User: root\r\n')],
       ['X.Forwarded.For', get('X.Forwarded.For: 1.2.3.4\r\n')],
+      ...['_', "X'a", 'X~', 'X|a'].map((name) => [`the name ${name}`, get(`${name}: 1\r\n`)] as const),
     ],
   ],
   [
@@ -127,32 +137,49 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
     [
       ['none', 'GET /api/x HTTP/1.1\r\n§\r\n'],
       ['two', get('Host: b\r\n')],
-      ...['', 'a, b', 'a b/c@d', 'u@d', 'a/b', 'http://a', 'a?b'].map(
-        (host) => [`"${host}"`, `GET /api/x HTTP/1.1\r\nHost: ${host}\r\n§\r\n`] as const,
-      ),
+      ...[
+        '',
+        ' ',
+        'a b',
+        'a, b',
+        'a,b',
+        'a b/c@d',
+        'u@d',
+        'a/b',
+        'http://a',
+        'a?b',
+        'a#b',
+        'a\\b',
+        '\xe9',
+        ...PORTS,
+      ].map((host) => [`"${host}"`, `GET /api/x HTTP/1.1\r\nHost: ${host}\r\n§\r\n`] as const),
+      ['"a b" in HTTP/1.0', 'GET /api/x HTTP/1.0\r\nHost: a b\r\n§\r\n'],
     ],
+    /Host header|a Host/,
   ],
   [
     'what must be the only one of its kind',
     400,
     [
       ['two credentials', get('Authorization: Bearer x\r\nAuthorization: Bearer x\r\n')],
+      ['two credentials, apart and in other letters', get('Authorization: x\r\nX: 1\r\nAUTHORIZATION: x\r\n')],
       ['two content types', post('Content-Type: application/json\r\ncontent-type: text/plain\r\n')],
       ['two content codings', post('Content-Encoding: gzip\r\nContent-Encoding: identity\r\n')],
+      ['two expectations', post('Expect: 100-continue\r\nExpect: 100-continue\r\n')],
     ],
+    /only one .* header/,
   ],
   [
     'Connection',
     400,
     [
-      'authorization',
-      'cookie',
-      'content-length',
-      'transfer-encoding',
-      'host',
-      'x-forwarded-for',
-      'x-tollgate-user',
+      ...['authorization', 'Authorization', 'cookie', 'content-length', 'Content-Type', 'Content-Encoding'],
+      ...['transfer-encoding', 'host', 'expect', 'Forwarded', 'x-forwarded-for', 'x-forwarded-anything', 'X-Real-IP'],
+      ...['X-Request-Id', 'x-tollgate-user', 'X-Tollgate-Anything', '\tX-Tollgate-User\t'],
+      // In a line of its own.
+      'keep-alive\r\nConnection: authorization',
     ].map((name) => [`that names ${name}`, get(`Connection: close, ${name}\r\n`)]),
+    /Connection must not name/,
   ],
   [
     'the target',
@@ -160,6 +187,9 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
     [
       ...[
         'http://evil/api/x',
+        'https://evil/api/x',
+        'HTTP://evil',
+        'tollgate:/api/x',
         'http://a./api/x',
         'http://u@a/api/x',
         'http://a:@a/api/x',
@@ -196,10 +226,15 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
     'a method that is not served',
     405,
     [
-      ['TRACE', line('TRACE /api/x HTTP/1.1')],
-      ['CONNECT', line('CONNECT evil:443 HTTP/1.1')],
-      ['CONNECT to a path', line('CONNECT /api/x HTTP/1.1')],
-    ],
+      'TRACE /api/x HTTP/1.1',
+      'CONNECT evil:443 HTTP/1.1',
+      'CONNECT 127.0.0.1:80 HTTP/1.1',
+      'CONNECT /api/x HTTP/1.1',
+      'DESCRIBE /api/x RTSP/1.0',
+      'PLAY /api/x RTSP/1.0',
+      'GET_PARAMETER /api/x RTSP/1.0',
+    ].map((first) => [first, line(first)]),
+    /\r\nAllow: GET, HEAD, /,
   ],
   [
     'the version',
@@ -217,6 +252,7 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
       ['nothing in its place', 'GET /api/x\r\n\r\n'],
       ['fields behind that', line('GET /api/x')],
       ['a blank in its place', line('GET /api/x ')],
+      ['HTTP/0.9', line('GET /api/x HTTP/0.9')],
       ['HTTP/1', line('GET /api/x HTTP/1')],
       ['HTTP/01.01', line('GET /api/x HTTP/01.01')],
       ['HTTP/1.11', line('GET /api/x HTTP/1.11')],
@@ -227,24 +263,34 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
   [
     'an expectation',
     417,
-    ['y 100-continue', '100-continue, y', '100-continue100-continue', 'x', ''].map((value) => [
-      `"${value}"`,
-      post(`Expect: ${value}\r\nContent-Length: 5\r\n`, 'hello'),
-    ]),
+    [
+      ...['y 100-continue', '100-continue, y', 'x, 100-continue', '100-continue100-continue', '100-continue=1'].map(
+        (value) => [`"${value}"`, post(`Expect: ${value}\r\nContent-Length: 5\r\n`, 'hello')] as const,
+      ),
+      ['nothing', post('Expect: \r\nContent-Length: 5\r\n', 'hello')],
+      ['of HTTP/1.0', post('Expect: y\r\nContent-Length: 5\r\n', 'hello').replace('HTTP/1.1', 'HTTP/1.0')],
+      ['of an upgrade', handshake('Expect: y\r\n')],
+    ],
+    /"expectation_failed"/,
   ],
   [
     'an upgrade of doubtful form',
     400,
     [
-      ['without a Host', upgrade('Sec-WebSocket-Version: 13\r\n').replace('Host: a\r\n', '')],
-      ['with two credentials', upgrade('Sec-WebSocket-Version: 13\r\nAuthorization: x\r\nAuthorization: y\r\n')],
+      ['without a Host', handshake().replace('Host: a\r\n', '')],
+      ['with a bad Host', handshake().replace('Host: a', 'Host: a b')],
+      ['with two credentials', handshake('Authorization: x\r\nAuthorization: y\r\n')],
+      ['that names the credential in Connection', handshake('Connection: Authorization\r\n')],
+      ['with a name with an underscore', handshake('X_Tollgate_User: root\r\n')],
+      ['to another host', handshake().replace('/api/x', 'http://evil/api/x')],
     ],
   ],
-])('%s (%i)', (_group, status, cases) => {
+])('%s (%i)', (_group, status, cases, said = /"error":/) => {
   it.each(cases)('%s', async (_what, text) => {
     for (const [credential, field] of CREDENTIALS) {
       const response = await rawExchange(app.url, Buffer.from(text.replace('§', field) + SMUGGLED, 'latin1'))
       expect([credential, statusesIn(response)]).toEqual([credential, [status]])
+      expect(response).toMatch(said)
       // Whoever has the response finds its line in the log, and there why it was refused.
       const [line] = app.observations
         .flatMap((o) => (o.type === 'bad_connection' ? (o.refused ?? []) : o.type === 'request' ? o : []))
@@ -261,17 +307,18 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
 })
 
 describe('a path that two servers could read differently (400)', () => {
-  it.each(['//evil/x', '/a\\..\\b', '/api/x#frag', '/api/x%00', '/api/../x', 'http://a//evil/x', 'http://a#/api/x'])(
-    '%s',
-    async (target) => {
-      for (const [credential, field] of CREDENTIALS) {
-        const response = await rawExchange(app.url, line(`GET ${target} HTTP/1.1`).replace('§', field), 50)
-        expect([credential, statusesIn(response)]).toEqual([credential, [400]])
-      }
-      expect(app.observations.filter((o) => o.type === 'credential_checked' || isCharged(o))).toEqual([])
-      expect(upstream.received).toEqual([])
-    },
-  )
+  it.each([
+    ...['//evil/x', '/a\\..\\b', '/api/x#frag', '/api/x%00', '/api/../x', 'http://a//evil/x', 'http://a#/api/x'],
+    ...['//api/x', '/api//x', '/api/./x', '/x/../api/y', '/x/%2e%2e/api/y', '/x/..%2fapi/y', '/api%2fx', '/api/%zz'],
+    ...['/api/%c0%af', '/api/..;/x', '/api/x;y', '/api/%252e'],
+  ])('%s', async (target) => {
+    for (const [credential, field] of CREDENTIALS) {
+      const response = await rawExchange(app.url, line(`GET ${target} HTTP/1.1`).replace('§', field), 50)
+      expect([credential, statusesIn(response)]).toEqual([credential, [400]])
+    }
+    expect(app.observations.filter((o) => o.type === 'credential_checked' || isCharged(o))).toEqual([])
+    expect(upstream.received).toEqual([])
+  })
 })
 
 describe('a target that is too long (414)', () => {
@@ -295,9 +342,11 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
   const [[, credential] = ['', '']] = CREDENTIALS
   const UPGRADE = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n'
 
+  const PLAIN = /^GET \/api\/x HTTP\/1\.1\r\n/
+
   it.each<[string, string, RegExp]>([
-    ['RTSP in the place of HTTP', line('GET /api/x RTSP/1.1'), /^GET \/api\/x HTTP\/1\.1\r\n/],
-    ['two spaces in the request line', line('GET  /api/x  HTTP/1.1'), /^GET \/api\/x HTTP\/1\.1\r\n/],
+    ['RTSP in the place of HTTP', line('GET /api/x RTSP/1.1'), PLAIN],
+    ['two spaces in the request line', line('GET  /api/x  HTTP/1.1'), PLAIN],
     [
       'a body of GET',
       `GET /api/x HTTP/1.1\r\nHost: a\r\n§Content-Length: 5\r\n\r\nhello`,
@@ -316,14 +365,22 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
     ],
     ['a chunked body of HEAD', chunks('5\r\nhello\r\n0\r\n\r\n').replace('POST', 'HEAD'), /^HEAD [\s\S]*hello/],
     ['Content-Length: 0', post('Content-Length: 0\r\n'), /^POST \/api\/x HTTP\/1\.1\r\n/],
-    ['h2c, as the plain request that it also is', get(UPGRADE), /^GET \/api\/x HTTP\/1\.1\r\n/],
-    ['an unknown upgrade', get('Connection: Upgrade\r\nUpgrade: foo/2\r\n'), /^GET \/api\/x HTTP\/1\.1\r\n/],
-    ['a WebSocket of another version', upgrade('Sec-WebSocket-Version: 12\r\n'), /^GET \/api\/x HTTP\/1\.1\r\n/],
-    [
-      'a WebSocket with a body',
-      `${upgrade('Sec-WebSocket-Version: 13\r\nContent-Length: 5\r\n')}hello`,
-      /content-length: 5/i,
-    ],
+    ['a body of QUERY', post('Content-Length: 5\r\n', 'hello').replace('POST', 'QUERY'), /^QUERY [\s\S]*hello$/],
+    ['h2c, as the plain request that it also is', get(UPGRADE), PLAIN],
+    ['an unknown upgrade', get('Connection: Upgrade\r\nUpgrade: foo/2\r\n'), PLAIN],
+    ['an upgrade that Connection does not name', get(`Upgrade: websocket\r\n${KEY}${VERSION}`), PLAIN],
+    ['Connection: Upgrade without one', get('Connection: Upgrade\r\n'), PLAIN],
+    ['a protocol that begins like a WebSocket', handshake().replace('websocket', 'websocket2'), PLAIN],
+    ['a WebSocket of another version', upgrade(`${KEY}Sec-WebSocket-Version: 12\r\n`), PLAIN],
+    ['a WebSocket of two versions, neither 13', upgrade(`${KEY}Sec-WebSocket-Version: 8, 113\r\n`), PLAIN],
+    ['a WebSocket without a version', upgrade(KEY), PLAIN],
+    ['a WebSocket without a key', upgrade(VERSION), PLAIN],
+    ['a WebSocket with a key of 15 bytes', handshake().replace('ZQ==', ''), PLAIN],
+    ['a WebSocket with a key that is not base64', handshake().replace('jZQ', '*ZQ'), PLAIN],
+    ['a WebSocket by HTTP/1.0', handshake().replace('HTTP/1.1', 'HTTP/1.0'), PLAIN],
+    ['a WebSocket by POST', handshake('Content-Length: 0\r\n').replace('GET', 'POST'), /^POST \/api\/x HTTP\/1\.1\r\n/],
+    ['a WebSocket with a body', `${handshake('Content-Length: 5\r\n')}hello`, /content-length: 5/i],
+    ['a WebSocket with chunks', `${handshake('Transfer-Encoding: chunked\r\n')}5\r\nhello\r\n0\r\n\r\n`, /hello$/],
     ['Transfer-Encoding: Chunked', post('Transfer-Encoding: Chunked\r\n', '5\r\nhello\r\n0\r\n\r\n'), /hello/],
     ['an empty chunked body', chunks('0\r\nX-A: b\r\n\r\n'), /content-length: 0\r\n/i],
     [
@@ -332,7 +389,19 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
       /content-length: 6\r\n[\s\S]*\r\nhello!$/i,
     ],
     ['200 fields, with Host and the credential', get(fields(198)), /\r\nh197: 1\r\n/],
-    ['HTTP/1.0', line('GET /api/x HTTP/1.0'), /^GET \/api\/x HTTP\/1\.1\r\n/],
+    ['HTTP/1.0', line('GET /api/x HTTP/1.0'), PLAIN],
+    ['HTTP/1.0 without a Host', 'GET /api/x HTTP/1.0\r\n§\r\n', PLAIN],
+    ...['[::1]:8080', 'my_service:80', 'example.org:'].map<[string, string, RegExp]>((host) => [
+      `the Host ${host}`,
+      get('').replace('Host: a', `Host: ${host}`),
+      PLAIN,
+    ]),
+    [
+      'a field that Connection names, of the client itself',
+      get('Connection: keep-alive, X-Hop\r\nX-Hop: 1\r\n'),
+      PLAIN,
+    ],
+    ['TE, named as old clients do', get('Connection: TE, keep-alive\r\nTE: trailers\r\n'), PLAIN],
   ])('%s', async (_what, text, forwarded) => {
     expect(statusesIn(await rawExchange(app.url, text.replace('§', credential)))).toEqual([200])
     expect(upstream.lines).toHaveLength(1)
