@@ -36,7 +36,10 @@ async function startIn(way: Way, edge = '', url?: string, upstream = '') {
 }
 
 const charges = (app: RunningApp): number => app.observations.filter(isCharged).length
-const chunk = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+const inHex = (text: string): string => text.length.toString(16)
+const chunk = (body: string): string => `${inHex(body)}\r\n${body}\r\n0\r\n\r\n`
+const UPGRADE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
 
 /** [name, bytes, statuses, what the upstream may see] */
 const FORMS: readonly (readonly [string, string, readonly number[], readonly string[]])[] = [
@@ -93,11 +96,7 @@ const FORMS: readonly (readonly [string, string, readonly number[], readonly str
   ],
   [
     'a chunk extension that ends with LF (CVE-2025-55315)',
-    request(
-      'POST /api/a',
-      'Transfer-Encoding: chunked\r\n',
-      `2;\nxx\r\n${SMUGGLED.length.toString(16)}\r\n0\r\n\r\n${SMUGGLED}`,
-    ),
+    request('POST /api/a', 'Transfer-Encoding: chunked\r\n', `2;\nxx\r\n${inHex(SMUGGLED)}\r\n0\r\n\r\n${SMUGGLED}`),
     [400],
     [],
   ],
@@ -129,6 +128,43 @@ const FORMS: readonly (readonly [string, string, readonly number[], readonly str
     [400],
     [],
   ],
+  [
+    'a body of PUT in chunks, with an extension and a trailer',
+    request(
+      'PUT /api/a',
+      'Transfer-Encoding: chunked\r\n',
+      `${inHex(SMUGGLED)};ext=1\r\n${SMUGGLED}\r\n0\r\nX-T: 1\r\n\r\n`,
+    ),
+    [200],
+    ['PUT /api/a HTTP/1.1'],
+  ],
+  [
+    'two requests in one write',
+    request('POST /api/a', 'Content-Length: 0\r\n') + request('GET /api/b', ''),
+    [200, 200],
+    ['POST /api/a HTTP/1.1', 'GET /api/b HTTP/1.1'],
+  ],
+  [
+    'a second one without the credential of the first',
+    request('GET /api/a', '') + request('GET /api/b', '').replace(auth, ''),
+    [200, 401],
+    ['GET /api/a HTTP/1.1'],
+  ],
+  [
+    'one behind a refused upload',
+    request('POST /nothing', `Content-Length: ${SMUGGLED.length}\r\n`, SMUGGLED) + request('GET /api/b', ''),
+    [404, 200],
+    ['GET /api/b HTTP/1.1'],
+  ],
+  [
+    'garbage behind a refusal that ends the connection',
+    `${request('POST /api/a', 'Expect: 100-continue\r\nContent-Length: 2\r\n', 'ab').replace(auth, '')}\0garbage\r\n\r\n`,
+    [401],
+    [],
+  ],
+  ['garbage behind a request', `${request('GET /api/a', '')}GARBAGE\r\n\r\n`, [200, 400], ['GET /api/a HTTP/1.1']],
+  ['a WebSocket behind two Hosts', request('GET /api/a', 'Host: b\r\n') + request('GET /api/ws', UPGRADE), [400], []],
+  ['a CONNECT behind two Hosts', request('GET /api/a', 'Host: b\r\n') + request('CONNECT a:1', ''), [400], []],
 ]
 
 describe.each(BOTH_WAYS)('a request in which another may be hidden, by $name', (way) => {
@@ -308,22 +344,18 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
 
   it('pipelined upgrade: one that comes before the last request is answered opens no tunnel, into which that answer would go', async () => {
     const { app, lines } = await start()
-    const upgrade =
-      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
-    const responses = await rawExchange(app.url, request('GET /api/first', '') + request('GET /api/ws', upgrade), 500)
+    const responses = await rawExchange(app.url, request('GET /api/first', '') + request('GET /api/ws', UPGRADE), 500)
     expect(statusesIn(responses)).toEqual([200, 200])
     expect(lines).toEqual(['GET /api/first HTTP/1.1', 'GET /api/ws HTTP/1.1'])
   })
 
   it('upgrade behind the last answer: one that comes with the rest of a refused upload is not looked at', async () => {
     const { app, lines } = await start('max_body: 64KiB')
-    const upgrade =
-      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
     const socket = connectTo(app.url)
     atEnd(() => socket.destroy())
     socket.write(request('POST /api/a', 'Content-Length: 100000\r\n', 'x'.repeat(50_000)))
     const [response] = await once(socket, 'data')
-    socket.write('x'.repeat(50_000) + request('GET /api/ws', upgrade))
+    socket.write('x'.repeat(50_000) + request('GET /api/ws', UPGRADE))
     await once(socket, 'close')
     expect(statusesIn(String(response))).toEqual([413])
     expect(app.requests().map(({ clientStatus }) => clientStatus)).toEqual([413])
@@ -381,8 +413,6 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
 
   it('premature upgrade (CVE-2026-2833): what is sent before the upstream agrees is sent to nobody', async () => {
     const { app, lines, received } = await start()
-    const upgrade =
-      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
     // The upstream refuses: it takes the handshake for a plain request, as it names no key to answer.
     const url = await listen((socket) => {
       socket.on('data', (data) => {
@@ -391,7 +421,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
       })
     })
     const other = await start('', url)
-    expect(statusesIn(await rawExchange(other.app.url, request('GET /api/ws', upgrade) + SMUGGLED))).toEqual([200])
+    expect(statusesIn(await rawExchange(other.app.url, request('GET /api/ws', UPGRADE) + SMUGGLED))).toEqual([200])
     expect(received.join('')).toMatch(/^GET \/api\/ws /)
     expect(received.join('')).not.toContain('smuggled')
     expect([lines, charges(app), charges(other.app)]).toEqual([[], 0, 1])
