@@ -1,9 +1,8 @@
 /// <reference lib="esnext.temporal" />
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetch } from 'undici'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -15,9 +14,7 @@ const SOON = { timeout: 30_000, interval: 20 }
 const ZONE = 'Asia/Shanghai'
 
 let upstream: Upstream
-let apps: RunningApp[]
 beforeEach(async () => {
-  apps = []
   upstream = await startUpstream()
 })
 
@@ -57,8 +54,7 @@ ${more}`,
 
 /** One by one: the first makes the file of an embedded store. */
 async function start(world: World): Promise<[RunningApp, RunningApp]> {
-  for (let i = 0; i < 2; i++) apps.push(await startApp(text(world)))
-  return apps as [RunningApp, RunningApp]
+  return [await startApp(text(world)), await startApp(text(world))]
 }
 
 const ask = (app: RunningApp, user: string, claims: Record<string, unknown>, path = '/x') =>
@@ -86,17 +82,11 @@ const OVER = [
   [
     'one Redis',
     async () => {
-      const { url, prefix, stop } = await sharedRedis()
-      return { store: url, more: `store_options: { prefix: ${prefix}, deadline: 10s }`, stop }
+      const { url, prefix } = await sharedRedis()
+      return { store: url, more: `store_options: { prefix: ${prefix}, deadline: 10s }` }
     },
   ],
-  [
-    'one embedded store',
-    async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'tollgate-days-'))
-      return { store: `sqlite:${join(folder, 'quota.db')}`, stop: () => rm(folder, { recursive: true }) }
-    },
-  ],
+  ['one embedded store', async () => ({ store: `sqlite:${join(tempFolder(), 'quota.db')}` })],
 ] as const
 
 /** How it is said with which day the months of alice begin. */
@@ -112,7 +102,7 @@ describe('a period day', () => {
   it.each(cases)(
     'the period day that the $by gives is told alike by 429, fields, /me/quota, usage, users, refusals and explain, by two gateways over $name',
     async ({ by, open, claims, says }) => {
-      const { stop, ...world } = await open()
+      const world = await open()
       const [one, two] = await start({ ...world, claims: CLAIM })
       const { startedAt, resetAt } = monthFrom(15, Date.now())
       if (by === 'override') await set([one, two], '/api/users/alice', { periodDay: 15, reason: 'a contract' })
@@ -154,15 +144,13 @@ describe('a period day', () => {
       }))
       expect(plans).toEqual([{ name: 'late', periodDay: 15 }, { name: 'plain' }])
       await expect.poll(() => admin(one, '/api/refusals'), SOON).toMatchObject({ refusals: [{ until: resetAt }] })
-      for (const app of apps.splice(0)) await app.stop()
-      await stop()
     },
   )
 
   it.each(OVER)(
     'the day of a claim counts before that of the plan, for the user and the organisation, and administrators know it later, over %s',
     async (_, open) => {
-      const { stop, ...world } = await open()
+      const world = await open()
       const plans = '{ late: { period_day: 15, organisation: { read: { month: 5 } } } }'
       const [one, two] = await start({ ...world, plans, claims: CLAIM })
       const claims = { plan: 'late', org: 'acme', bill: { day: 31 } }
@@ -182,15 +170,13 @@ describe('a period day', () => {
       expect(await admin(two, '/api/users/alice/export')).toMatchObject({ periodDay: 31, organisation: 'acme' })
       const [limit] = (await admin(one, '/api/explain?user=alice&method=GET&path=/x')).limits
       expect(limit.steps).toContain('months begin with day 31: the credential')
-      for (const app of apps.splice(0)) await app.stop()
-      await stop()
     },
   )
 
   it.each(OVER)(
     'the record of a request has the day that a credential or an override says, and none that the configuration says, over %s',
     async (_, open) => {
-      const { stop, ...world } = await open()
+      const world = await open()
       const [one, two] = await start({ ...world, claims: CLAIM })
       const daysOf = async (user: string, claims: Record<string, unknown>) => {
         const [before, { status }] = [one.observations.length, await ask(one, user, claims)]
@@ -210,15 +196,13 @@ describe('a period day', () => {
         periodDay: 7,
         organisationDay: 9,
       })
-      for (const app of apps.splice(0)) await app.stop()
-      await stop()
     },
   )
 
   it.each(OVER)(
     'an override gives an organisation a day of its own, by API and by file, until it ends or is undone, and the audit has it, over %s',
     async (_, open) => {
-      const { stop, ...world } = await open()
+      const world = await open()
       const plans = '{ late: { period_day: 15, organisation: { read: { month: 50 } } } }'
       const [one, two] = await start({ ...world, plans, claims: CLAIM })
       const claims = { plan: 'late', org: 'acme' }
@@ -249,8 +233,6 @@ describe('a period day', () => {
       const undo = { method: 'POST', headers: ADMIN, body: JSON.stringify({ reason: 'by mistake' }) }
       expect((await fetch(`${two.admin}/api/audit/${removal.version}/undo`, undo)).status).toBe(200)
       await expect.poll(() => theirs(one), SOON).toMatchObject(monthFrom(31, Date.now()))
-      for (const app of apps.splice(0)) await app.stop()
-      await stop()
     },
   )
 

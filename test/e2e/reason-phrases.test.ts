@@ -1,7 +1,7 @@
 import type net from 'node:net'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { listening } from '../setup/listening.ts'
-import { makeCertificates, upstreamUrl, WAYS } from '../setup/ways.ts'
+import { BOTH_WAYS, makeCertificates, upstreamUrl } from '../setup/ways.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { rawExchange } from './raw.ts'
 
@@ -39,7 +39,7 @@ function respond(socket: net.Socket): void {
 
 const certificates = makeCertificates()
 
-describe.each(WAYS)('a reason phrase, by $name', (way) => {
+describe.each(BOTH_WAYS)('a reason phrase, by $name', (way) => {
   let upstream: net.Server
   let app: RunningApp
   beforeAll(async () => {

@@ -131,23 +131,41 @@ it('a burst over three gateways passes exactly what the limits of all three scop
     ]),
   )
   expect(Math.max(...seen.values())).toBeLessThanOrEqual(byUser)
-  expect(await scopesOf(first.filter((_, i) => alone.includes(asking[i] as User)))).toEqual(new Set(['Personal']))
-  expect(await scopesOf(first)).toContain('Organisation')
-  expect(await scopesOf(last)).toEqual(new Set(['Global']))
+  const refusals = await Promise.all(first.map(refusalOf))
+  const scopesOf = (all: readonly (Refusal | null)[]) => new Set(all.flatMap((refusal) => refusal?.scope ?? []))
+  expect(scopesOf(refusals.filter((_, i) => alone.includes(asking[i] as User)))).toEqual(new Set(['Personal']))
+  expect(scopesOf(refusals)).toContain('Organisation')
+  expect(scopesOf(await Promise.all(last.map(refusalOf)))).toEqual(new Set(['Global']))
+  // A window has one end, whichever gateway tells of it.
+  const resets = new Map<string, Set<string>>()
+  for (const [i, refusal] of refusals.entries()) {
+    const { user, organisation } = asking[i] as User
+    if (refusal === null) continue
+    const of = refusal.scope === 'Personal' ? user : organisation
+    resets.set(of, (resets.get(of) ?? new Set()).add(refusal.resetAt))
+  }
+  expect([...resets.values()].map(({ size }) => size)).toEqual([...resets].map(() => 1))
   expect((await counted()).everybody).toBe(upstream.seen.length * COST)
 })
 
-/** The scopes that refusals among the responses name; each response is read once. */
-const read = new WeakMap<Response, string>()
-async function scopesOf(responses: readonly Response[]): Promise<Set<string>> {
-  const scopes = new Set<string>()
-  for (const response of responses) {
-    if (response.status !== 429) continue
-    const scope = read.get(response) ?? ((await response.json()) as { quota: { scope: string } }).quota.scope
-    read.set(response, scope)
-    scopes.add(scope)
-  }
-  return scopes
+interface Refusal {
+  readonly scope: string
+  readonly limit: number
+  readonly used: number
+  readonly resetAt: string
+}
+
+/** A refusal comes only when no further request fits, and says the same in body and fields. */
+async function refusalOf(response: Response): Promise<Refusal | null> {
+  if (response.status !== 429) return null
+  const body = (await response.json()) as { retryAfterSeconds: number; quota: Refusal }
+  const { scope, limit, used, resetAt } = body.quota
+  expect(body.quota).toMatchObject({ category: 'read', window: '1h', used: limit - (limit % COST), requested: COST })
+  expect(response.headers.get('retry-after')).toBe(String(body.retryAfterSeconds))
+  expect(response.headers.get('x-quota-reset')).toBe(resetAt)
+  const field = `"${scope.toLowerCase()}-read-1h";r=${limit - used};t=${body.retryAfterSeconds}`
+  expect(response.headers.get('ratelimit')?.split(', ')).toContain(field)
+  return body.quota
 }
 
 it('what the upstream saw is what the store counts in every scope, with Redis killed, replies cut, costs settled and requests repeated', async () => {

@@ -1,6 +1,7 @@
 import type http from 'node:http'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Settled } from '../../src/observe/observation.ts'
+import { createHalfHours } from '../../src/usage/half-hours.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -292,7 +293,7 @@ describe('several meters with what else a rule may have', () => {
     })
   })
 
-  it('metrics and the price list have each of several meters', async () => {
+  it('metrics, series and the price list have each of several meters', async () => {
     await start([CHAT], { more: 'public: { prices: true }' })
     says(12)
     await ask()
@@ -303,6 +304,10 @@ describe('several meters with what else a rule may have', () => {
     expect(text).toContain('tollgate_tokens_refunded_total{category="tokens"} 28\n')
     expect(text).toMatch(/tollgate_requests_total\{category="requests",outcome="forwarded".*\} 1\n/)
     expect(text).not.toMatch(/tollgate_requests_total\{category="tokens"/)
+    const halfHours = createHalfHours(() => Date.now())
+    for (const seen of app.observations) halfHours.count(seen)
+    const ofRoute = halfHours.take().find(({ by, name }) => by === 'route' && name === 'POST /chat')
+    expect(ofRoute?.counts).toMatchObject({ tokens: 13, accepted: 1 })
     const { routes } = (await (await fetch(`${app.url}/quota/prices`)).json()) as { routes: unknown[] }
     expect(routes[0]).toMatchObject({
       category: 'requests',

@@ -93,16 +93,13 @@ describe('a soft limit', () => {
   }
 
   it('a burst over three gateways and one Redis passes exactly limit and over, and the last ones say over', async () => {
-    const { url, prefix, stop } = await sharedRedis()
+    const { url, prefix } = await sharedRedis()
     await burst({ store: url, more: `store_options: { prefix: ${prefix}, deadline: 10s }` })
-    for (const app of apps.splice(0)) await app.stop()
-    await stop()
   })
 
   it('a burst over three gateways and one embedded store passes exactly limit and over, and the last ones say over', async () => {
     const folder = tempFolder()
     await burst({ store: `sqlite:${join(folder, 'quota.db')}` })
-    for (const app of apps.splice(0)) await app.stop()
   })
 
   it('what is left of a soft limit is never below 0, and q, /me/quota and the price of a refusal speak of the limit', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { MODEL_STREAMS, type ModelStream } from '../gateway/model-streams.ts'
 import { atEnd } from '../setup/at-end.ts'
 import { listening } from '../setup/listening.ts'
-import { BOTH_WAYS, makeCertificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
+import { BOTH_WAYS, makeCertificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -97,7 +97,7 @@ async function inStep(way: Way, { settle, type, body, tokens }: ModelStream, ste
   expect(sources(app)).toEqual(['response'])
 }
 
-describe.each(WAYS)('a stream, by $name', (way) => {
+describe.each(BOTH_WAYS)('a stream, by $name', (way) => {
   it.each(MODEL_STREAMS)(
     '$name: each piece comes before the next one is sent, and the tokens that it says are charged',
     async (stream) => {
@@ -159,7 +159,7 @@ describe.each(BOTH_WAYS)('a stream with much to say, by $name', (way) => {
 })
 
 it('what a response costs by its size is the bytes that the upstream sent, also to a client that leaves', async () => {
-  const [way] = WAYS as [Way]
+  const [way] = BOTH_WAYS as [Way]
   let isWhole = true
   const app = await start(way, '{ size: response, per: 1KiB, max: 500 }', (res) => {
     res.write(Buffer.alloc(100_000))

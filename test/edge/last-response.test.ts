@@ -7,7 +7,7 @@ import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
 import { atEnd } from '../setup/at-end.ts'
 import { listening } from '../setup/listening.ts'
-import { connectTo, makeCertificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
+import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl, type Way } from '../setup/ways.ts'
 
 /**
  * A response that ends its connection. What the client has sent behind it is nobody's request. It is read all the same:
@@ -59,7 +59,7 @@ async function startHeld(way: Way) {
   return { app, waiting, release }
 }
 
-describe.each(WAYS)('a request that is under way when its gateway begins to drain, by $name', (way) => {
+describe.each(BOTH_WAYS)('a request that is under way when its gateway begins to drain, by $name', (way) => {
   it.each(['', 'Expect: 100-continue\r\n'])(
     'a request that is under way when its gateway begins to drain has a response that says its connection ends (%j)',
     async (expects) => {
@@ -125,7 +125,7 @@ describe.each(WAYS)('a request that is under way when its gateway begins to drai
   })
 })
 
-describe.each(WAYS)('a response that ends its connection reaches a client that reads late, by $name', (way) => {
+describe.each(BOTH_WAYS)('a response that ends its connection reaches a client that reads late, by $name', (way) => {
   it.each([
     ['of an upload that is refused', post('/nothing', 286_459), 404],
     ['of a gateway that drains', post('/api/a', 2), 200],

@@ -9,7 +9,7 @@ import { jwtOf } from '../e2e/jwt.ts'
 import { bytesOf, differenceIn } from '../integrity/pattern.ts'
 import { atEnd } from '../setup/at-end.ts'
 import { listening } from '../setup/listening.ts'
-import { connectTo, makeCertificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
+import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { createRandom, type Random } from '../simulate/random.ts'
 
 /** Every byte of a tunnel arrives, in its order, whoever reads slowly and whoever ends first. */
@@ -106,7 +106,7 @@ async function start(way: Way) {
 const seen = ({ received, difference }: End) => ({ received, difference })
 const WHOLE = { received: LENGTH, difference: null }
 
-describe.each(WAYS)('the bytes of a tunnel, by $name', (way) => {
+describe.each(BOTH_WAYS)('the bytes of a tunnel, by $name', (way) => {
   it('the bytes of a tunnel arrive both ways at a time, where both ends read slowly', async () => {
     const random = createRandom(1)
     const { app, client, upstream } = await start(way)

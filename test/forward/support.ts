@@ -216,9 +216,9 @@ export function overEachTransport(suite: (transport: UpstreamTransport) => void)
   describe.each([OVER_TCP, OVER_TLS])('$name', suite)
 }
 
-/** The same, and over TLS on both sides: for tests whose clients are all of `rawClient`. */
+/** Everything over TCP, and everything over TLS: for tests whose clients are all of `rawClient`. */
 export function overEachWay(suite: (transport: UpstreamTransport) => void): void {
-  overEachTransport(suite)
+  describe(OVER_TCP.name, () => suite(OVER_TCP))
   describe('from clients over TLS to an upstream over TLS', () => {
     beforeAll(() => {
       clientsOverTls = true

@@ -31,7 +31,7 @@ const CHECKS: Record<Check, readonly string[]> = {
     'test/quota/ledger/refunds.test.ts',
     'test/quota/ledger/settlement.test.ts',
   ),
-  meters: vitest('test/gateway/several-meters.test.ts', 'test/e2e/several-meters.test.ts'),
+  meters: vitest('test/e2e/several-meters.test.ts'),
   grants: vitest('test/e2e/grants.test.ts', 'test/control/grants.test.ts'),
   plans: vitest('test/quota/plans.test.ts', 'test/e2e/plans.test.ts'),
   cost: vitest(
