@@ -34,7 +34,8 @@ export function Distribution() {
   const windows = windowNames(quota).filter((name) => quota.effective.personal[category]?.[name] !== undefined)
   const window = windows.find((each) => each === fields.window) ?? windows[0] ?? ''
   const path = `/api/quota/distribution?${new URLSearchParams({ category, window, settings: 'true' })}`
-  const poll = usePoll<DistributionResponse>(category === '' ? null : path, EVERY_MS)
+  // Without a limit in force no window can be asked for.
+  const poll = usePoll<DistributionResponse>(window === '' ? null : path, EVERY_MS)
   if (category === '') return null
   return (
     <section className="distribution" aria-label={t('distribution.title')}>
@@ -51,9 +52,13 @@ export function Distribution() {
           {...bound(window, (window) => changeFields({ window, ...UNMARKED }))}
         />
       </div>
-      <Loaded poll={poll} hasBanner>
-        {(found) => <Found found={found} category={category} window={window} />}
-      </Loaded>
+      {window === '' ? (
+        <p className="muted">{t('distribution.none')}</p>
+      ) : (
+        <Loaded poll={poll} hasBanner>
+          {(found) => <Found found={found} category={category} window={window} />}
+        </Loaded>
+      )}
     </section>
   )
 }
