@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { createClient } from '../../docs/examples/client.mjs'
 import { jwtOf } from '../e2e/jwt.ts'
-import { type Stage, startStage } from './stage.ts'
+import { forgive, page, show, stage, stageDashboard } from './stage.ts'
 
 /** docs/examples/client.mjs in a page of another origin than the gateway. */
 type CreateClient = typeof createClient
@@ -17,8 +17,8 @@ globalThis.createClient = createClient
 
 let pages: http.Server
 let origin: string
-let stage: Stage
-beforeAll(async () => {
+afterAll(() => void pages.close())
+stageDashboard(async () => {
   pages = http.createServer((request, response) => {
     const isClient = request.url === '/client.mjs'
     response.setHeader('Content-Type', isClient ? 'text/javascript' : 'text/html')
@@ -27,7 +27,7 @@ beforeAll(async () => {
   pages.listen(0, '127.0.0.1')
   await once(pages, 'listening')
   origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
-  stage = await startStage({
+  return {
     // The service allows its own responses to be read, as it must without a gateway, but for that of one path.
     respond: ({ method, url }, response) => {
       if (method !== 'GET' || url !== '/hidden') {
@@ -40,15 +40,11 @@ beforeAll(async () => {
     rest: `cors: { origins: ["${origin}"] }
 quota: { windows: { 2s: 2s }, baselines: { personal: { read: { 2s: 1 } } } }
 routes: [{ match: GET /items, category: read }, { match: GET /hidden, public: true }]`,
-  })
-})
-afterAll(async () => {
-  await stage.stop()
-  pages.close()
+  }
 })
 
 test('the client of the documents waits in a browser as the gateway says', async () => {
-  const { page, close } = await stage.open('#/overview')
+  await show('#/overview')
   await page.goto(origin)
   await page.waitForFunction(() => 'createClient' in globalThis)
   const statuses = await page.evaluate(
@@ -64,11 +60,11 @@ test('the client of the documents waits in a browser as the gateway says', async
     { url: stage.app.url, token: jwtOf('alice', {}) },
   )
   expect(statuses).toEqual([200, 429, true, 200])
-  await close()
+  forgive(429)
 })
 
 test('the client of the documents sends a request once whose response the browser hides', async () => {
-  const { page, close } = await stage.open('#/overview')
+  await show('#/overview')
   await page.goto(origin)
   await page.waitForFunction(() => 'createClient' in globalThis)
   const before = stage.upstream.seen.length
@@ -82,5 +78,5 @@ test('the client of the documents sends a request once whose response the browse
   expect(failure).toContain('Failed to fetch')
   const sent = stage.upstream.seen.slice(before).filter(({ method }) => method === 'GET')
   expect(sent.map(({ url }) => url)).toEqual(['/hidden'])
-  await close()
+  forgive('/hidden')
 })

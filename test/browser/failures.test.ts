@@ -1,24 +1,14 @@
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { FailuresResponse } from '../../src/contract/api.ts'
-import { type OpenPage, TIME_ZONE } from '../setup/browser.ts'
-import { ask, QUOTA, SOON, type Stage, startStage } from './stage.ts'
+import { TIME_ZONE } from '../setup/browser.ts'
+import { ask, page, QUOTA, SOON, show, stage, stageDashboard } from './stage.ts'
 
-let stage: Stage
-let open: OpenPage
-let page: Page
-beforeAll(async () => {
-  stage = await startStage({
-    rest: QUOTA.replace('cost: 4', 'cost: 0'),
-    respond: ({ url }, res) => {
-      res.statusCode = url === '/items/broken' ? 503 : 200
-      res.end()
-    },
-  })
-})
-afterAll(async () => {
-  await open.close()
-  await stage.stop()
+stageDashboard({
+  rest: QUOTA.replace('cost: 4', 'cost: 0'),
+  respond: ({ url }, res) => {
+    res.statusCode = url === '/items/broken' ? 503 : 200
+    res.end()
+  },
 })
 
 const failures = () => stage.api<FailuresResponse>('GET', '/api/failures')
@@ -47,8 +37,7 @@ const clockOf = (at: Date) =>
   new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: TIME_ZONE }).format(at)
 
 test('an upstream that is killed is a bar of status 0: hatched, with exact numbers, and chosen it is what the page is about', async () => {
-  open = await stage.open('#/errors?range=7d')
-  page = open.page
+  await show('#/errors?range=7d')
   await slider().waitFor()
   expect(await page.locator('.part').count()).toBe(0)
   expect(await slider().getAttribute('aria-valuemax')).toBe('336')
@@ -136,15 +125,14 @@ test('an upstream that is killed is a bar of status 0: hatched, with exact numbe
   await expect
     .poll(() => health.innerText(), SOON)
     .toContain('In the last 30 minutes 66.6% of 9 forwarded requests failed: 4 without a response, 2 with 5xx')
-  expect(open.errors).toEqual([])
 })
 
 test.each([1280, 360])(
   'each day of the chart is named behind its midnight, apart from the others, at a width of %i',
   async (width) => {
-    const chart = await stage.open('#/errors?range=7d', { width })
-    await chart.page.getByRole('slider').waitFor()
-    const days = (await chart.page.evaluate(`(() => {
+    await show('#/errors?range=7d', { width })
+    await page.getByRole('slider').waitFor()
+    const days = (await page.evaluate(`(() => {
     const right = document.querySelector('.chart-slider svg').getBoundingClientRect().right
     return [...document.querySelectorAll('.chart .visx-axis-bottom .visx-axis-tick')].flatMap((tick) => {
       const text = tick.querySelector('text')
@@ -158,14 +146,13 @@ test.each([1280, 360])(
       expect(left).toBeGreaterThanOrEqual(at)
       expect(right).toBeLessThanOrEqual(days[i + 1]?.at ?? end)
     }
-    await chart.close()
   },
 )
 
 test.each([1280, 390])('the numbers of the chart stand beside its latest bars at a width of %i', async (width) => {
-  const chart = await stage.open('#/errors?range=7d', { width })
-  await chart.page.getByRole('slider').waitFor()
-  const [numbers, bars, window] = (await chart.page.evaluate(`(() => {
+  await show('#/errors?range=7d', { width })
+  await page.getByRole('slider').waitFor()
+  const [numbers, bars, window] = (await page.evaluate(`(() => {
     const box = (element) => element.getBoundingClientRect()
     const texts = [...document.querySelectorAll('.chart .visx-axis-left text')].filter((text) => text.textContent !== '')
     const slider = document.querySelector('[role="slider"]')
@@ -181,5 +168,4 @@ test.each([1280, 390])('the numbers of the chart stand beside its latest bars at
     expect(right).toBeLessThanOrEqual(bars.left)
   }
   expect(bars.right).toBeLessThanOrEqual(window)
-  await chart.close()
 })

@@ -1,9 +1,7 @@
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { GrantsResponse, NewTokenResponse } from '../../src/contract/api.ts'
 import { zh } from '../../src/dashboard/i18n/zh.ts'
-import type { OpenPage, View } from '../setup/browser.ts'
-import { SOON, type Stage, startStage } from './stage.ts'
+import { open, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 const QUOTA = `quota:
   plans: { team: { organisation: { read: { 1h: 20 } } } }
@@ -11,22 +9,8 @@ const QUOTA = `quota:
 routes:
   - { match: GET /items/*, category: read, cost: 4 }`
 
-let stage: Stage
-let open: OpenPage
-let page: Page
-beforeAll(async () => {
-  stage = await startStage({ rest: QUOTA })
-})
-afterAll(() => stage.stop())
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  await open.close()
-})
+stageDashboard({ rest: QUOTA })
 
-async function show(hash: string, view: View = {}): Promise<void> {
-  open = await stage.open(hash, view)
-  page = open.page
-}
 const panel = (title = 'Extra tokens') => page.locator('section', { has: page.getByRole('heading', { name: title }) })
 const given = (query: string) => stage.api<GrantsResponse>('GET', `/api/grants?${query}`)
 
@@ -112,7 +96,6 @@ test('a note asks for the spelling of a name that has neither sent a request nor
   await page.goto(new URL('#/organisations/works?part=grants', page.url()).href)
   await panel().getByText('No extra tokens were given.').waitFor()
   expect(await page.getByText('Neither a request').count()).toBe(0)
-  await open.close()
   await show('#/organisations/wroks?part=override', { language: 'zh-CN' })
   await page.getByText(zh['users.unseen'].replace('{name}', 'wroks')).waitFor()
 })

@@ -1,26 +1,24 @@
-import type { Page, Request } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import type { Request } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { ask, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 const ROUTES = Array.from({ length: 100 }, (_, i) => `  - { match: GET /v1/things/kind-${i}, category: read, cost: 1 }`)
 
 /** Of the page's clock, between two looks: half of the shortest pause of a tab at rest. */
 const STEP_SECONDS = 5
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await startStage({
-    rest: `quota: { baselines: { personal: { read: { 1h: 10, 1d: 50 } }, global: { read: { 1h: 100000, 1d: 1000000 } } } }
+stageDashboard({
+  rest: `quota: { baselines: { personal: { read: { 1h: 10, 1d: 50 } }, global: { read: { 1h: 100000, 1d: 1000000 } } } }
 routes:
   - { match: GET /items/*, category: read, cost: 4 }
 ${ROUTES.join('\n')}`,
-  })
+})
+beforeAll(async () => {
   // The third request of each is refused.
   for (let i = 0; i < 120; i++) await ask(stage.app.url, `user-${i % 40}`)
   for (let i = 0; i < 30; i++)
     await stage.api('PUT', `/api/users/user-${i}/override`, { read: { '1h': 20 }, reason: 'a test' })
 })
-afterAll(() => stage.stop())
 
 interface Traffic {
   bytes: number
@@ -39,7 +37,7 @@ interface Watched {
   end(): Promise<void>
 }
 
-function watch(page: Page): Watched {
+function watch(): Watched {
   let traffic: Traffic = { bytes: 0, requests: 0, paths: [] }
   const under = new Set<Request>()
   const begin = (request: Request): void => void under.add(request)
@@ -69,7 +67,7 @@ function watch(page: Page): Watched {
 }
 
 /** Lets the page's clock go on, while others use the gateway as they do. */
-async function pass(page: Page, { settled }: Watched, seconds: number): Promise<void> {
+async function pass({ settled }: Watched, seconds: number): Promise<void> {
   for (let i = 0; i < seconds; i += STEP_SECONDS) {
     await ask(stage.app.url, `other-${i}`)
     await page.clock.runFor(1000 * STEP_SECONDS)
@@ -77,62 +75,55 @@ async function pass(page: Page, { settled }: Watched, seconds: number): Promise<
   }
 }
 
-async function openAtRest(hash: string): Promise<{ page: Page; watched: Watched; close(): Promise<void> }> {
-  const { page, close } = await stage.open(hash, { own: true })
+async function openAtRest(hash: string): Promise<Watched> {
+  await show(hash, { own: true })
   await page.clock.install()
   await page.reload()
   await page.locator('main h1').waitFor()
-  const watched = watch(page)
-  await pass(page, watched, 45)
+  const watched = watch()
+  await pass(watched, 45)
   watched.afresh()
-  return {
-    page,
-    watched,
-    async close() {
-      await watched.end()
-      await close()
-    },
-  }
+  return watched
 }
 
 test.each(['#/overview', '#/users', '#/limits', '#/users/user-1'])(
   'a tab at %s that nobody uses takes at most 60 KB and 20 requests a minute',
   async (hash) => {
-    const { page, watched, close } = await openAtRest(hash)
-    await pass(page, watched, 120)
+    const watched = await openAtRest(hash)
+    await pass(watched, 120)
     const { bytes, requests, paths } = watched.traffic
     expect(requests / 2, paths.join('\n')).toBeLessThanOrEqual(20)
     expect(bytes / 2, paths.join('\n')).toBeLessThanOrEqual(60_000)
     // It is read all the same.
     expect(requests).toBeGreaterThan(0)
-    await close()
+    await watched.end()
   },
 )
 
 test('a tab that nobody uses shows at once what another administrator changes, and all of it whoever comes back to it', async () => {
-  const { page, watched, close } = await openAtRest('#/limits')
+  const watched = await openAtRest('#/limits')
   await stage.api('PATCH', '/api/quota', { mode: 'conservative' })
-  await pass(page, watched, 15)
+  await pass(watched, 15)
   expect(watched.traffic.paths.filter((path) => path.includes('/api/quota'))).not.toEqual([])
   await stage.api('PATCH', '/api/quota', { mode: null })
   watched.afresh()
   await page.mouse.move(40, 40)
   await expect.poll(() => watched.traffic.paths.filter((path) => path.includes('/api/quota')), SOON).not.toEqual([])
-  await close()
+  await watched.end()
 })
 
 test('a hidden tab asks nothing, and everything as soon as it is seen', async () => {
-  const { page, watched, close } = await openAtRest('#/overview')
-  const show = (state: string) =>
+  const watched = await openAtRest('#/overview')
+  const appear = (state: string) =>
     page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
       Object.defineProperty(document, 'hidden', { value: ${state === 'hidden'}, configurable: true })
       window.dispatchEvent(new Event('visibilitychange'))`)
-  await show('hidden')
+  await appear('hidden')
   await watched.settled()
   watched.afresh()
-  await pass(page, watched, 180)
+  await pass(watched, 180)
   expect(watched.traffic.requests, watched.traffic.paths.join('\n')).toBe(0)
-  await show('visible')
+  await appear('visible')
   await expect.poll(() => watched.traffic.requests, SOON).toBeGreaterThan(3)
-  await close()
+  await watched.end()
 })

@@ -1,31 +1,20 @@
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { OpenPage } from '../setup/browser.ts'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { countActions } from './actions.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import { ask, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Jobs that begin on any page, with the number of what is to be done for them. */
 
 const MOST_ACTIONS = 6
-let stage: Stage
-let open: OpenPage
-let page: Page
 let actions: ReturnType<typeof countActions>
+stageDashboard()
 beforeAll(async () => {
-  stage = await startStage()
   for (const user of ['bob', 'bobby']) await ask(stage.app.url, user)
 })
-afterAll(() => stage.stop())
 beforeEach(async () => {
-  open = await stage.open('#/audit')
-  page = open.page
+  await show('#/audit')
   actions = countActions()
 })
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
-  await open.close()
-})
+afterEach(() => expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS))
 
 const field = () => page.getByRole('combobox', { name: 'Go to a page, user, organisation or route' })
 const options = () => page.getByRole('listbox', { name: 'Found' }).getByRole('option').allInnerTexts()

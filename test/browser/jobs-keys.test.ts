@@ -1,40 +1,27 @@
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { TokenResponse, TokensResponse } from '../../src/contract/api.ts'
-import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
+import { accessibilityFindings } from '../setup/browser.ts'
 import { countActions } from './actions.ts'
-import { SOON, type Stage, startStage } from './stage.ts'
+import { button, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Jobs with access keys, with the number of what is to be done for them, from the overview on. */
 
 const MOST_ACTIONS = 5
 const A_DAY_MS = 86_400_000
-let stage: Stage
-let open: OpenPage
-let page: Page
 let actions: ReturnType<typeof countActions>
-beforeAll(async () => {
-  stage = await startStage({
-    rest: `quota:
+stageDashboard({
+  rest: `quota:
   plans: { pro: {} }
   baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } }
 routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
-  })
 })
-afterAll(() => stage.stop())
 beforeEach(async () => {
-  open = await stage.open('#/overview')
-  page = open.page
+  await show('#/overview')
   actions = countActions()
   await actions.click(page.getByRole('link', { name: 'Access keys' }))
 })
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
-  await open.close()
-})
+afterEach(() => expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS))
 
-const button = (name: string) => page.getByRole('button', { name, exact: true })
 const keyOf = async (user: string): Promise<TokenResponse | undefined> =>
   (await stage.api<TokensResponse>('GET', '/api/tokens')).tokens.find((key) => key.user === user)
 

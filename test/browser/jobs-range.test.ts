@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { AlertsResponse } from '../../src/contract/api.ts'
-import type { OpenPage } from '../setup/browser.ts'
 import { type RawReceiver, startReceiver } from '../webhook/receiver.ts'
 import { countActions } from './actions.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import { ask, open, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Jobs with a time that one looks at, and what is done from any page, with the number of what is to be done for them. */
 
@@ -12,12 +11,11 @@ const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 const MANY = Array.from({ length: 60 }, (_, i) => `  - { match: GET /v1/things/kind-${i}, category: read, cost: 1 }`)
 
 let receiver: RawReceiver
-let stage: Stage
-let open: OpenPage
+afterAll(() => receiver.close())
 let actions: ReturnType<typeof countActions>
-beforeAll(async () => {
+stageDashboard(async () => {
   receiver = await startReceiver((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))
-  stage = await startStage({
+  return {
     rest: `quota: { baselines: { personal: { read: { 1h: 10 }, write: { 1h: 10 } }, global: { read: { 1h: 1000 } } } }
 alerts:
   - { name: near, scope: personal, category: read, window: 1h, at: [80%], webhook: { url: "${receiver.url}", secret: "${SECRET}" } }
@@ -25,79 +23,70 @@ routes:
   - { match: GET /items/*, category: read, cost: 4 }
   - { match: GET /notes/*, category: write, cost: 1 }
 ${MANY.join('\n')}`,
-  })
+  }
+})
+beforeAll(async () => {
   for (const path of ['/items/1', '/items/1', '/items/1', '/notes/1']) await ask(stage.app.url, 'bob', path)
   const events = async () => (await stage.api<AlertsResponse>('GET', '/api/alerts')).events
   await vi.waitUntil(async () => (await events()).some(({ state }) => state === 'delivered'), SOON)
 })
-afterAll(async () => {
-  await stage.stop()
-  await receiver.close()
-})
 beforeEach(() => {
   actions = countActions()
 })
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
-  await open.close()
-})
+afterEach(() => expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS))
 
-const start = async (hash = '#/overview') => {
-  open = await stage.open(hash)
-}
-const hash = () => open.page.evaluate('location.hash')
-const body = () => open.page.locator('body')
-const field = () => open.page.getByRole('combobox', { name: 'Go to a page, user, organisation or route' })
-const link = (name: string) => open.page.getByRole('navigation').getByRole('link', { name, exact: true })
-const range = () => open.page.getByRole('search', { name: 'Range', exact: true })
-const heading = () => open.page.locator('h1').innerText()
+const hash = () => page.evaluate('location.hash')
+const body = () => page.locator('body')
+const field = () => page.getByRole('combobox', { name: 'Go to a page, user, organisation or route' })
+const link = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true })
+const range = () => page.getByRole('search', { name: 'Range', exact: true })
+const heading = () => page.locator('h1').innerText()
 
 async function jumpTo(typed: string): Promise<void> {
   await actions.press(body(), 'Control+k')
   await actions.fill(field(), typed)
-  await open.page.getByRole('listbox', { name: 'Found' }).getByRole('option').first().waitFor()
+  await page.getByRole('listbox', { name: 'Found' }).getByRole('option').first().waitFor()
   await actions.press(field(), 'Enter')
 }
 
 test('how one user goes over a week, beside the week before, is seen after 4 actions', async () => {
-  await start()
+  await show('#/overview')
   await jumpTo('bob')
   await actions.click(range().getByText('7 days'))
-  const chart = open.page.getByRole('slider', { name: /^Tokens over time/ })
+  const chart = page.getByRole('slider', { name: /^Tokens over time/ })
   await expect.poll(() => chart.getAttribute('aria-valuetext'), SOON).toMatch(/Tokens 9, read 8, write 1$/)
   expect(Number(await chart.getAttribute('aria-valuemax'))).toBe(8)
   await range().getByRole('button', { name: 'Dates' }).click()
-  await open.page.getByLabel('Compare with the time before').check()
+  await page.getByLabel('Compare with the time before').check()
   await expect.poll(() => chart.getAttribute('aria-valuetext'), SOON).toMatch(/The week before 0$/)
   expect(await hash()).toBe('#/users/bob?range=7d&compare=true')
 })
 
 test('the bill of a month of one user is read after 4 actions, and comes as the file of the command line', async () => {
-  await start()
+  await show('#/overview')
   await jumpTo('bob')
-  await actions.choose(open.page.getByLabel('Month', { exact: true }), '0')
-  const bill = open.page.getByRole('region', { name: 'Bill of a month' })
+  await actions.choose(page.getByLabel('Month', { exact: true }), '0')
+  const bill = page.getByRole('region', { name: 'Bill of a month' })
   await expect.poll(() => bill.locator('tbody tr').allInnerTexts(), SOON).toEqual(['read\t8', 'write\t1', 'Total\t9'])
-  const href = await open.page.getByRole('link', { name: 'Bill as CSV' }).getAttribute('href')
+  const href = await page.getByRole('link', { name: 'Bill as CSV' }).getAttribute('href')
   const csv = await (await open.context.request.get(`${stage.app.admin}${href}`)).text()
   expect(csv).toMatch(/bob,read,days,.*,8,/)
 })
 
 test('who changed what since yesterday is read after 2 actions, and is there as a file', async () => {
   await stage.api('PUT', '/api/users/carol/override', { read: { '1h': 50 }, reason: 'a busy week' })
-  await start()
+  await show('#/overview')
   await actions.click(link('Audit'))
   await actions.click(range().getByText('24 hours'))
-  await open.page.getByText('ops set an override for carol:').waitFor()
-  const href = await open.page.getByRole('link', { name: 'These as CSV' }).getAttribute('href')
+  await page.getByText('ops set an override for carol:').waitFor()
+  const href = await page.getByRole('link', { name: 'These as CSV' }).getAttribute('href')
   expect(href).toBe('/api/audit?from=24h&format=csv')
   const csv = await (await open.context.request.get(`${stage.app.admin}${href}`)).text()
   expect(csv.split('\r\n')[1]).toMatch(/,ops,override,carol,.*,a busy week,/)
 })
 
 test('the range that is chosen goes along to the other pages that look at a time, and is in their addresses', async () => {
-  await start()
+  await show('#/overview')
   await actions.click(range().getByText('7 days'))
   await actions.click(link('Errors'))
   await expect.poll(hash, SOON).toBe('#/errors?range=7d')
@@ -110,104 +99,102 @@ test('the range that is chosen goes along to the other pages that look at a time
 })
 
 test('a link to another time leaves the other pages at the range that was chosen, also if more is looked for there', async () => {
-  await start('#/overview?range=7d')
-  await open.page.evaluate(`location.hash = '#/refusals?range=1h'`)
+  await show('#/overview?range=7d')
+  await page.evaluate(`location.hash = '#/refusals?range=1h'`)
   await expect.poll(() => range().getByRole('radio', { name: '1 hour' }).isChecked(), SOON).toBe(true)
-  await open.page.getByLabel('Category').selectOption('read')
+  await page.getByLabel('Category').selectOption('read')
   await expect.poll(hash, SOON).toBe('#/refusals?range=1h&category=read')
   await actions.click(link('Errors'))
   await expect.poll(hash, SOON).toBe('#/errors?range=7d')
 })
 
 test('any days are chosen in 4 actions, and a part of a chart by dragging over it, which Back leaves', async () => {
-  await start('#/overview?range=7d')
-  const chart = open.page.getByRole('slider', { name: /^Refused \(429\)/ })
+  await show('#/overview?range=7d')
+  const chart = page.getByRole('slider', { name: /^Refused \(429\)/ })
   await expect.poll(async () => Number(await chart.getAttribute('aria-valuemax')), SOON).toBeGreaterThan(160)
   await chart.scrollIntoViewIfNeeded()
   const box = await chart.boundingBox()
   if (box === null) throw new Error('no chart')
-  await open.page.mouse.move(box.x + box.width * 0.5, box.y + 40)
-  await open.page.mouse.down()
-  await open.page.mouse.move(box.x + box.width - 12, box.y + 40, { steps: 4 })
-  await open.page.mouse.up()
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 40)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width - 12, box.y + 40, { steps: 4 })
+  await page.mouse.up()
   await expect.poll(hash, SOON).toMatch(/^#\/overview\?from=[^&]+&to=[^&]+$/)
   await expect.poll(async () => Number(await chart.getAttribute('aria-valuemax')), SOON).toBeLessThan(100)
-  await open.page.goBack()
+  await page.goBack()
   await expect.poll(hash, SOON).toBe('#/overview?range=7d')
   await actions.click(range().getByRole('button', { name: 'Dates' }))
-  await actions.fill(open.page.getByLabel('First day'), '2026-01-01')
-  await actions.fill(open.page.getByLabel('Last day'), '2026-01-31')
-  await actions.click(open.page.getByRole('button', { name: 'Show', exact: true }))
+  await actions.fill(page.getByLabel('First day'), '2026-01-01')
+  await actions.fill(page.getByLabel('Last day'), '2026-01-31')
+  await actions.click(page.getByRole('button', { name: 'Show', exact: true }))
   await expect.poll(hash, SOON).toBe('#/overview?from=2026-01-01&to=2026-02-01')
   await range().getByRole('button', { name: '1 Jan 2026 – 31 Jan 2026' }).waitFor()
 })
 
 test('limits are raised and a user is blocked from any page by what is typed, each in 4 actions', async () => {
-  await start('#/audit')
+  await show('#/audit')
   await jumpTo('raise bob')
-  await open.page.getByRole('dialog').getByText('Raise the limits of bob').waitFor()
+  await page.getByRole('dialog').getByText('Raise the limits of bob').waitFor()
   expect(await hash()).toBe('#/users/bob')
-  await actions.click(open.page.getByRole('dialog').getByRole('button', { name: 'Raise the limits' }))
-  await open.page.getByText('The override is set.').waitFor()
+  await actions.click(page.getByRole('dialog').getByRole('button', { name: 'Raise the limits' }))
+  await page.getByText('The override is set.').waitFor()
   expect(await stage.api('GET', '/api/users/bob')).toMatchObject({ override: { factor: 1.5 } })
   await stage.api('DELETE', '/api/users/bob/override')
   actions = countActions()
   await jumpTo('block bob')
-  await open.page.getByRole('dialog').getByRole('button', { name: 'Block' }).waitFor()
-  await open.page.keyboard.press('Escape')
+  await page.getByRole('dialog').getByRole('button', { name: 'Block' }).waitFor()
+  await page.keyboard.press('Escape')
   actions = countActions()
   await jumpTo('refusals of bob')
   await expect.poll(heading, SOON).toBe('Refusals')
   expect(await hash()).toBe('#/refusals?user=bob')
   actions = countActions()
   await jumpTo('dark')
-  await expect.poll(() => open.page.evaluate('document.documentElement.dataset.mantineColorScheme'), SOON).toBe('dark')
+  await expect.poll(() => page.evaluate('document.documentElement.dataset.mantineColorScheme'), SOON).toBe('dark')
 })
 
 test('an alert is seen with whom it was about and its delivery after 1 action, and its receiver is tried by 1 more', async () => {
-  await start()
+  await show('#/overview')
   await actions.click(link('Alerts'))
-  const events = open.page.getByRole('region', { name: 'Events' }).locator('tbody tr')
+  const events = page.getByRole('region', { name: 'Events' }).locator('tbody tr')
   await expect.poll(() => events.innerText(), SOON).toMatch(/near[\s\S]*bob[\s\S]*80%: 8 of 10 read 1h[\s\S]*delivered/)
   const before = receiver.requests.length
-  await actions.click(open.page.getByRole('button', { name: 'Send a test to the receiver of near' }))
-  await open.page.getByText('taken by the receiver').waitFor()
+  await actions.click(page.getByRole('button', { name: 'Send a test to the receiver of near' }))
+  await page.getByText('taken by the receiver').waitFor()
   expect(receiver.requests.length).toBe(before + 1)
 })
 
 test('Back comes to where a page was left', async () => {
-  await start('#/routes')
-  await open.page.getByText('GET /v1/things/kind-59').waitFor()
-  await open.page.evaluate('window.scrollTo(0, 900)')
-  await expect.poll(() => open.page.evaluate('window.scrollY'), SOON).toBe(900)
+  await show('#/routes')
+  await page.getByText('GET /v1/things/kind-59').waitFor()
+  await page.evaluate('window.scrollTo(0, 900)')
+  await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBe(900)
   // As a link further down does.
-  await open.page.evaluate(`location.hash = '#/limits'`)
+  await page.evaluate(`location.hash = '#/limits'`)
   await expect.poll(heading, SOON).toBe('Limits')
-  await open.page.goBack()
+  await page.goBack()
   // To the height of a line: a browser keeps what it shows in its place where something above it grows.
-  await expect
-    .poll(async () => Math.abs(Number(await open.page.evaluate('window.scrollY')) - 900), SOON)
-    .toBeLessThan(20)
+  await expect.poll(async () => Math.abs(Number(await page.evaluate('window.scrollY')) - 900), SOON).toBeLessThan(20)
   await link('Audit').click()
   await expect.poll(heading, SOON).toBe('Audit')
-  expect(await open.page.evaluate('window.scrollY')).toBe(0)
+  expect(await page.evaluate('window.scrollY')).toBe(0)
 })
 
 test('something is seen before style and script are here, and a page loads only what it is made of', async () => {
-  await start('#/audit')
+  await show('#/audit')
   const asked: string[] = []
   const released = Promise.withResolvers<void>()
-  await open.page.route('**/assets/*.{js,css}', async (route) => {
+  await page.route('**/assets/*.{js,css}', async (route) => {
     asked.push(route.request().url())
     await released.promise
     await route.continue().catch(() => {})
   })
-  await open.page.goto(`${stage.app.admin}/?again#/audit`, { waitUntil: 'commit' })
-  const first = open.page.getByRole('img', { name: 'Tollgate is loading' })
+  await page.goto(`${stage.app.admin}/?again#/audit`, { waitUntil: 'commit' })
+  const first = page.getByRole('img', { name: 'Tollgate is loading' })
   await first.waitFor()
   await expect.poll(async () => (await first.boundingBox())?.height, SOON).toBeGreaterThan(100)
   released.resolve()
-  await open.page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
   expect(asked.some((url) => /\/overview-/.test(url))).toBe(false)
   await link('Overview').click()
   await expect.poll(() => asked.some((url) => /\/overview-/.test(url)), SOON).toBe(true)

@@ -1,25 +1,21 @@
 import { text } from 'node:stream/consumers'
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { NewTokenResponse, OrganisationResponse, RefusalsResponse, UserResponse } from '../../src/contract/api.ts'
-import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
+import { accessibilityFindings } from '../setup/browser.ts'
 import { countActions } from './actions.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import { ask, button, open, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Jobs of an administrator, each from the overview on, with the number of what is to be done for it. */
 
 const MOST_ACTIONS = 6
-let stage: Stage
-let open: OpenPage
-let page: Page
 let actions: ReturnType<typeof countActions>
-beforeAll(async () => {
-  stage = await startStage({
-    rest: `quota:
+stageDashboard({
+  rest: `quota:
   plans: { team: { organisation: { read: { 1h: 20 } } } }
   baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } }
 routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
-  })
+})
+beforeAll(async () => {
   for (let i = 0; i < 3; i++) await ask(stage.app.url, 'bob')
   await ask(stage.app.url, 'mallory')
   const wish = { user: 'carol', name: 'laptop', plan: 'team', organisation: 'arcade' }
@@ -31,20 +27,13 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
   const planOf = async () => (await stage.api<OrganisationResponse>('GET', '/api/organisations/arcade')).plan?.name
   await vi.waitUntil(async () => (await refused()) === 1 && (await planOf()) === 'team', SOON)
 })
-afterAll(() => stage.stop())
 beforeEach(async () => {
-  open = await stage.open('#/overview')
-  page = open.page
+  await show('#/overview')
   actions = countActions()
 })
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
-  await open.close()
-})
+afterEach(() => expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS))
 
 const link = (name: string) => page.locator('body').getByRole('link', { name, exact: true })
-const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
 const chip = (name: string) => page.getByRole('group', { name: 'Filters' }).locator('label').filter({ hasText: name })
 /** The overview names users too, and is there until the page is. */
 async function goTo(name: string): Promise<void> {

@@ -1,28 +1,15 @@
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { TokenResponse, TokensResponse } from '../../src/contract/api.ts'
 import { zh } from '../../src/dashboard/i18n/zh.ts'
-import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
-import { hold, OWN, SOON, type Stage, startStage } from './stage.ts'
+import { accessibilityFindings } from '../setup/browser.ts'
+import { button, hold, OWN, open, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
-let stage: Stage
-let open: OpenPage
-let page: Page
-beforeAll(async () => {
-  stage = await startStage()
-})
-afterAll(() => stage.stop())
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  await open.close()
-})
+stageDashboard()
 
-const button = (name: string) => page.getByRole('button', { name, exact: true })
 const secret = () => page.locator('.copyable pre').innerText()
 
 test('a key is copied, or at least selected, also where the browser has no clipboard for the page', async () => {
-  open = await stage.open('#/keys', { own: true })
-  page = open.page
+  await show('#/keys', { own: true })
   // As at http:// and an address that is not this machine's.
   await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`)
   await page.reload()
@@ -44,8 +31,7 @@ test('a key is copied, or at least selected, also where the browser has no clipb
 })
 
 test('the button that makes a key stands in line with the fields, since the styles of a page go before those of all pages', async () => {
-  open = await stage.open('#/keys')
-  page = open.page
+  await show('#/keys')
   const bottomOf = async (name: string) => {
     const box = await page
       .locator('.key-line')
@@ -57,8 +43,7 @@ test('the button that makes a key stands in line with the fields, since the styl
 })
 
 test('a change of which nobody knows what became of it is told in the language of the page', async () => {
-  open = await stage.open('#/keys', { language: 'zh-CN' })
-  page = open.page
+  await show('#/keys', { language: 'zh-CN' })
   const json = { error: 'outcome_unknown', msg: 'The change may have been made.' }
   await page.route('**/api/tokens', (route) =>
     route.request().method() === 'POST' ? route.fulfill({ status: 503, headers: OWN, json }) : route.continue(),
@@ -73,8 +58,7 @@ test('a change of which nobody knows what became of it is told in the language o
 test('keys that are not shown are counted, and found by the search, which the address has', async () => {
   const numbers = Array.from({ length: 101 }, (_, i) => i)
   for (const i of numbers) await stage.api('POST', '/api/tokens', { user: 'many', name: `token-${i}` })
-  open = await stage.open('#/keys')
-  page = open.page
+  await show('#/keys')
   const { tokens } = await stage.api<TokensResponse>('GET', '/api/tokens')
   await page.getByText(`Access keys: the first 100 of ${tokens.length}. Search to find the others.`).waitFor()
   await page.getByRole('searchbox').fill('token-10')
@@ -91,8 +75,7 @@ test('the question says which one of two keys of one name and user is revoked', 
   const made = []
   for (let i = 0; i < 2; i++)
     made.push(await stage.api<TokenResponse>('POST', '/api/tokens', { user: 'vera', name: 'twin' }))
-  open = await stage.open('#/keys')
-  page = open.page
+  await show('#/keys')
   await page.getByRole('searchbox').fill('twin')
   await button('Revoke twin of vera').first().click()
   const dialog = page.getByRole('dialog')
@@ -107,8 +90,7 @@ test('the question says which one of two keys of one name and user is revoked', 
 })
 
 test('a draft of a key waits while one looks elsewhere, until it is made or given up; the secret never does', async () => {
-  open = await stage.open('#/keys')
-  page = open.page
+  await show('#/keys')
   const owner = page.getByRole('textbox', { name: 'User', exact: true })
   const name = page.getByRole('textbox', { name: 'Name' })
   const elsewhereAndBack = async () => {
@@ -147,8 +129,7 @@ test('a draft of a key waits while one looks elsewhere, until it is made or give
 })
 
 test('a draft of a key that is changed while it is being made stays a draft', async () => {
-  open = await stage.open('#/keys')
-  page = open.page
+  await show('#/keys')
   const held = await hold(page, 'POST', '**/api/tokens')
   await page.getByRole('textbox', { name: 'User', exact: true }).fill('liam')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
@@ -162,8 +143,7 @@ test('a draft of a key that is changed while it is being made stays a draft', as
 
 test('keys are ordered by the heads of their table, by the first of all and not of those that are shown', async () => {
   await stage.api('POST', '/api/tokens', { user: 'aaron', name: 'oldest of all', expiresAt: '2099-01-01T00:00:00Z' })
-  open = await stage.open('#/keys?order=-user')
-  page = open.page
+  await show('#/keys?order=-user')
   const first = page.getByRole('row').nth(1)
   await expect.poll(() => first.innerText(), SOON).toContain('vera')
   await button('User').click()
@@ -175,8 +155,7 @@ test('keys are ordered by the heads of their table, by the first of all and not 
 
 test('a key that is replaced ends after the time that was chosen, and the new one is shown once', async () => {
   const old = await stage.api<TokenResponse>('POST', '/api/tokens', { user: 'rita', name: 'rotated' })
-  open = await stage.open('#/keys?query=rotated')
-  page = open.page
+  await show('#/keys?query=rotated')
   await button('Replace rotated of rita').click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText(old.id).waitFor()
@@ -200,8 +179,7 @@ test('a key that is replaced ends after the time that was chosen, and the new on
 
 test('a key that is replaced may give a link to the new one, which is not shown', async () => {
   await stage.api('POST', '/api/tokens', { user: 'rolf', name: 'linked' })
-  open = await stage.open('#/keys?query=linked')
-  page = open.page
+  await show('#/keys?query=linked')
   await button('Replace linked of rolf').click()
   await page.getByRole('dialog').getByRole('switch', { name: 'Make a link instead of showing the key' }).check()
   await page.getByRole('dialog').getByRole('button', { name: 'Replace', exact: true }).click()

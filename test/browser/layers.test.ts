@@ -1,36 +1,26 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { OverrideResponse, QuotaResponse } from '../../src/contract/api.ts'
-import type { OpenPage } from '../setup/browser.ts'
-import { ask, OPS, openAccount, SOON, type Stage, startStage } from './stage.ts'
+import { ask, OPS, openAccount, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** What is temporary lies over what is permanent, and the pages say so. */
 
 const READ = (limit: number) => ({ baselines: { personal: { read: { '1h': limit } } } })
 const HOUR = 3_600_000
 
-let stage: Stage
-let open: OpenPage
-beforeAll(async () => {
-  stage = await startStage()
-})
-afterAll(() => stage.stop())
+stageDashboard()
 beforeEach(() => stage.api('PATCH', '/api/quota', { mode: null, baselines: null, shadow: null }))
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  await open.close()
-})
 
 const later = (ms: number): string => new Date(Date.now() + ms).toISOString()
 const patch = (body: object) => stage.api<QuotaResponse>('PATCH', '/api/quota', body)
 const quota = () => stage.api<QuotaResponse>('GET', '/api/quota')
 const limitNow = async () => (await quota()).effective.personal.read?.['1h']
-const pending = () => open.page.locator('.pending > li')
-const dialog = () => open.page.getByRole('dialog')
+const pending = () => page.locator('.pending > li')
+const dialog = () => page.getByRole('dialog')
 
 test('each of two temporary changes says what follows it, and the end of the inner one brings the outer one back', async () => {
   await patch({ ...READ(50), until: later(2 * HOUR), reason: 'the fair' })
   await patch({ ...READ(30), until: later(20_000), reason: 'a loop' })
-  open = await stage.open('#/limits')
+  await show('#/limits')
   const [inner, outer] = [pending().filter({ hasText: 'a loop' }), pending().filter({ hasText: 'the fair' })]
   await inner.getByText('then 50').waitFor()
   await outer.getByText('A newer change lies above it.').waitFor()
@@ -42,8 +32,7 @@ test('each of two temporary changes says what follows it, and the end of the inn
 
 test('a change is prolonged on its page, and the audit says that its end moved', async () => {
   await patch({ mode: 'conservative', until: later(HOUR), reason: 'the incident' })
-  open = await stage.open('#/limits')
-  const { page } = open
+  await show('#/limits')
   await page.getByRole('button', { name: 'Move the end…' }).click()
   await dialog().getByLabel('End', { exact: true }).selectOption('24')
   await dialog().getByText('The same is set already, so its end moves from').waitFor()
@@ -58,22 +47,22 @@ test('a change is prolonged on its page, and the audit says that its end moved',
 
 test('what is for a while has its buttons within a narrow window', async () => {
   await patch({ ...READ(50), until: later(HOUR), reason: 'the fair' })
-  open = await stage.open('#/limits', { width: 390, height: 844 })
-  await open.page.getByRole('button', { name: 'Move the end…' }).waitFor()
-  expect(await open.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  await show('#/limits', { width: 390, height: 844 })
+  await page.getByRole('button', { name: 'Move the end…' }).waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
 })
 
 test('a change for good says in the bar which ends it drops', async () => {
   await patch({ ...READ(50), until: later(HOUR), reason: 'the fair' })
-  open = await stage.open('#/limits')
-  await open.page.getByRole('group', { name: 'Personal · read' }).getByRole('textbox', { name: '1h' }).fill('70')
-  await open.page.getByText(/^The end of “the fair” at .* is dropped\.$/).waitFor()
+  await show('#/limits')
+  await page.getByRole('group', { name: 'Personal · read' }).getByRole('textbox', { name: '1h' }).fill('70')
+  await page.getByText(/^The end of “the fair” at .* is dropped\.$/).waitFor()
 })
 
 test('a guard takes its change back inside another temporary change, whose end stays', async () => {
   const outer = await patch({ mode: 'loose', until: later(HOUR), reason: 'the fair' })
   await patch({ ...READ(1), guard: { for: '10m', refused: '5%' }, reason: 'too little' })
-  open = await stage.open('#/limits')
+  await show('#/limits')
   await pending().filter({ hasText: 'too little' }).getByText('is guarded until').waitFor()
   const users = Array.from({ length: 12 }, (_, i) => `guest-${i}`)
   const left = async () => {
@@ -82,16 +71,15 @@ test('a guard takes its change back inside another temporary change, whose end s
   }
   await expect.poll(left, { timeout: 60_000, interval: 25 }).toEqual([outer.layers?.[0]?.until])
   expect((await quota()).mode).toBe('loose')
-  await open.page.goto(`${stage.app.admin}/#/audit`)
-  await open.page.getByText('The guard took back a change of ops').first().waitFor()
+  await page.goto(`${stage.app.admin}/#/audit`)
+  await page.getByText('The guard took back a change of ops').first().waitFor()
 })
 
 test('the overrides of a user are listed one above the other, and taking them away names each end', async () => {
   const put = (body: object) => stage.api<OverrideResponse>('PUT', '/api/users/etl/override', body)
   await put({ read: { '1h': 3000 }, reason: 'OPS-1423' })
   await put({ factor: 1.5, reason: 'for a day', expiresAt: later(24 * HOUR) })
-  open = await stage.open('#/users/etl?part=override')
-  const { page } = open
+  await show('#/users/etl?part=override')
   const layers = page.getByRole('list', { name: 'Overrides that lie above each other' }).getByRole('listitem')
   await expect
     .poll(() => layers.allInnerTexts(), SOON)
@@ -128,8 +116,7 @@ test('an empty file of overrides is refused, and one that was meant is undone on
   expect(await file('')).toMatchObject({ status: 400 })
   expect(await exported()).toBe(before)
   expect(await file('', '?allow_empty=1')).toMatchObject({ status: 200, json: { total: 0, removed: 31 } })
-  open = await stage.open('#/audit')
-  const { page } = open
+  await show('#/audit')
   const entry = page.locator('.audit-entry').filter({ hasText: '31 removed' })
   await entry.getByRole('button').click()
   await dialog().getByText('The undo puts back the 31 overrides that the file replaced.').waitFor()

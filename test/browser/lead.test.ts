@@ -1,24 +1,20 @@
-import type { Page } from 'playwright-core'
 import { fetch } from 'undici'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { AuditResponse, NewTokenResponse, TokensResponse, UserResponse } from '../../src/contract/api.ts'
-import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
-import { LEAD, SOON, type Stage, startStage, turnTo } from './stage.ts'
+import { accessibilityFindings } from '../setup/browser.ts'
+import { button, LEAD, page, SOON, show, stage, stageDashboard, turnTo } from './stage.ts'
 
 /** What somebody does who leads one organisation. */
 
-let stage: Stage
-let open: OpenPage
-let page: Page
 let ann: NewTokenResponse
-beforeAll(async () => {
-  stage = await startStage({
-    lead: 'acme',
-    rest: `quota:
+stageDashboard({
+  lead: 'acme',
+  rest: `quota:
   plans: { team: { personal: { read: { 1h: 100 } }, organisation: { read: { 1h: 60 } } } }
   baselines: { personal: { read: { 1h: 10 } } }
 routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
-  })
+})
+beforeAll(async () => {
   const keys = [
     { user: 'ann', organisation: 'acme' },
     { user: 'rita', organisation: 'rival' },
@@ -28,14 +24,8 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
   for (const { token } of made) await vi.waitFor(async () => expect(await statusOf(token)).toBe(200), SOON)
   await vi.waitFor(async () => expect((await memberOf('ann')).organisation).toBe('acme'), SOON)
 })
-afterAll(() => stage.stop())
 beforeEach(async () => {
-  open = await stage.open('#/overview', { token: LEAD })
-  page = open.page
-})
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  await open.close()
+  await show('#/overview', { token: LEAD })
 })
 
 async function statusOf(token: string): Promise<number> {
@@ -45,7 +35,6 @@ async function statusOf(token: string): Promise<number> {
 }
 
 const memberOf = (user: string) => stage.api<UserResponse>('GET', `/api/users/${encodeURIComponent(user)}`)
-const button = (name: string) => page.getByRole('button', { name, exact: true })
 
 test('a lead sees the own organisation and its members, whatever page is asked for, and nothing of others', async () => {
   await page.getByRole('heading', { name: 'acme', level: 1 }).waitFor()

@@ -1,8 +1,6 @@
 import { request } from 'node:http'
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { OpenPage } from '../setup/browser.ts'
-import { ask, SOON, type Stage, startStage, turnTo } from './stage.ts'
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { ask, open, page, SOON, show, stage, stageDashboard, turnTo } from './stage.ts'
 
 /** What others choose and the page shows: written by whoever would like to run a script in an administrator's browser. */
 const IMAGE = '<img src=x onerror="window.owned=1">'
@@ -14,16 +12,13 @@ const ROUTE = 'GET /<iframe/onload=window.owned=1>/:x'
 const PATHS = ["/'-alert(1)-'", '/%3Cimg%20src=x%20onerror=alert(1)%3E', '/%E2%80%AEgpj.exe']
 const USERS = [IMAGE, SCRIPT, SVG, LINK]
 
-let stage: Stage
-let open: OpenPage
-let page: Page
-beforeAll(async () => {
-  stage = await startStage({
-    rest: `quota: { baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } } }
+stageDashboard({
+  rest: `quota: { baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } } }
 routes:
   - { match: GET /items/*, category: read, cost: 4 }
   - { match: '${ROUTE}', category: read, cost: 1 }`,
-  })
+})
+beforeAll(async () => {
   await stage.api('POST', `/api/users/${encodeURIComponent(SCRIPT)}/reset`, { reason: IMAGE })
   for (const user of USERS) expect((await ask(stage.app.url, user)).status).toBe(200)
   expect((await ask(stage.app.url, IMAGE)).status).toBe(200)
@@ -31,16 +26,13 @@ routes:
   await stage.api('PUT', `/api/users/${encodeURIComponent(SVG)}/override`, { read: { '1h': 3 }, reason: SCRIPT })
   await stage.api('POST', '/api/tokens', { user: LINK, name: SVG })
 })
-afterAll(() => stage.stop())
 
 afterEach(async () => {
-  expect(open.errors).toEqual([])
   expect([...open.origins]).toEqual([stage.app.admin])
   expect(await page.evaluate('window.owned')).toBeUndefined()
   const active =
     'script, iframe, img, [onload], [onerror], a:not([href^="#/"], [href^="/api/usage?"], [href^="/api/audit?"], [href^="data:text/csv;"])'
   expect(await page.locator(`main :is(${active})`).count()).toBe(0)
-  await open.close()
 })
 
 /** As it stands, whatever it is. */
@@ -51,11 +43,6 @@ async function sendRaw(url: string, path: string): Promise<void> {
       .on('error', reject)
       .end()
   })
-}
-
-async function show(hash: string): Promise<void> {
-  open = await stage.open(hash)
-  page = open.page
 }
 
 const text = () => page.locator('main').innerText()

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { NowResponse } from '../../src/contract/api.ts'
-import { configOf, OWN, SOON, type Stage, startStage } from './stage.ts'
+import { configOf, forgive, OWN, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await startStage()
-})
-afterAll(() => stage.stop())
+stageDashboard()
 
 test('with the store out the page claims nothing that it cannot know', async () => {
-  const { page } = await stage.open('#/overview')
+  await show('#/overview')
   const main = page.locator('main')
   await expect.poll(() => main.innerText(), SOON).toContain('no requests in the last 30 minutes')
   expect(await main.innerText()).toContain('read 1h')
@@ -39,7 +35,7 @@ test('with the store out the page claims nothing that it cannot know', async () 
 })
 
 test('with the store out a request of a user can be explained that charges nothing', async () => {
-  const { page } = await stage.open('#/overview')
+  await show('#/overview')
   // As the API answers then: test/admin/explain.test.ts.
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
   await page.route('**/api/users/kim', (route) => route.fulfill({ status: 503, headers: OWN, json }))
@@ -48,10 +44,11 @@ test('with the store out a request of a user can be explained that charges nothi
   await page.getByRole('textbox', { name: 'Path' }).fill('/other')
   await page.getByRole('button', { name: 'Test', exact: true }).click()
   await page.getByText('404: No route matches this path.').waitFor()
+  forgive(503)
 })
 
 test('a replica that left is named with the requests that the sums no longer contain', async () => {
-  const { page, close } = await stage.open('#/overview')
+  await show('#/overview')
   const main = page.locator('main')
   let gone = false
   await page.route('**/api/now', async (route) => {
@@ -71,11 +68,10 @@ test('a replica that left is named with the requests that the sums no longer con
   await page.getByRole('link', { name: 'Replicas', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'Replicas' }).waitFor()
   expect(await main.innerText()).toMatch(/node-2 4711 left at/)
-  await close()
 })
 
 test('the upstream is red while requests fail, and no longer once they succeed again', async () => {
-  const { page, close } = await stage.open('#/overview')
+  await show('#/overview')
   const main = page.locator('main')
   let failing = true
   let looks = 0
@@ -96,11 +92,10 @@ test('the upstream is red while requests fail, and no longer once they succeed a
   expect(await main.innerText()).toContain(
     'In the last 30 minutes 10% of 1,000 forwarded requests failed: 10 without a response, 90 with 5xx',
   )
-  await close()
 })
 
 test('what a replica lacks is told in lines that can be read, also where the window is narrow', async () => {
-  const { page, close } = await stage.open('#/replicas', { width: 360 })
+  await show('#/replicas', { width: 360 })
   const lacking =
     'nearly all requests come from this address; if it is a load balancer, name it in edge.trusted_proxies'
   await page.route('**/api/now', async (route) => {
@@ -114,7 +109,6 @@ test('what a replica lacks is told in lines that can be read, also where the win
   expect((await line.boundingBox())?.width).toBeGreaterThan(200)
   const hash = page.locator('td .hash')
   expect((await hash.boundingBox())?.height).toBeLessThan(30)
-  await close()
 })
 
 function withoutStore(now: NowResponse, unseen: boolean): NowResponse {
@@ -136,10 +130,9 @@ test('the page says whom auth.shadow lets in, and what was wrong, and no more wh
   for (const authorization of ['', 'Bearer nonsense']) {
     expect((await fetch(`${app.url}/items/1`, { headers: { authorization } })).status).toBe(200)
   }
-  const { page, close } = await stage.open('#/overview')
+  await show('#/overview')
   const text = () => page.locator('main').innerText()
   await expect.poll(text, SOON).toContain('1 without a credential, 1 with an invalid one')
   await app.reload(usual)
   await expect.poll(text, SOON).not.toContain('auth.shadow')
-  await close()
 })

@@ -1,9 +1,7 @@
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { NewTokenResponse, OrganisationResponse } from '../../src/contract/api.ts'
 import { zh } from '../../src/dashboard/i18n/zh.ts'
-import type { OpenPage, View } from '../setup/browser.ts'
-import { SOON, type Stage, startStage } from './stage.ts'
+import { button, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Plan team limits an organisation to 20 tokens an hour, of which a request costs 4; no plan limits what is written. */
 const QUOTA = `quota:
@@ -13,18 +11,8 @@ routes:
   - { match: GET /items/*, category: read, cost: 4 }
   - { match: POST /items/*, category: write, cost: 1 }`
 
-let stage: Stage
-let open: OpenPage
-let page: Page
 const tokens = new Map<string, string>()
-beforeAll(async () => {
-  stage = await startStage({ rest: QUOTA })
-})
-afterAll(() => stage.stop())
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  await open.close()
-})
+stageDashboard({ rest: QUOTA })
 
 /** A request of a user of the organisation. */
 async function ask(organisation: string, method = 'GET'): Promise<{ status: number; limit?: number }> {
@@ -38,12 +26,6 @@ async function ask(organisation: string, method = 'GET'): Promise<{ status: numb
   return { status: 429, limit: (JSON.parse(text) as { quota: { limit: number } }).quota.limit }
 }
 
-async function show(hash: string, view: View = {}): Promise<void> {
-  open = await stage.open(hash, view)
-  page = open.page
-}
-
-const button = (name: string) => page.getByRole('button', { name, exact: true })
 const noted = (id: string) => stage.api<OrganisationResponse>('GET', `/api/organisations/${id}`)
 
 test('the list has organisations with what their users used together, and is searched and ordered as that of users', async () => {

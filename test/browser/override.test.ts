@@ -1,32 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { UserResponse } from '../../src/contract/api.ts'
 import type { OpenPage, View } from '../setup/browser.ts'
-import { ask, configOf, hold, OWN, QUOTA, SOON, type Stage, startStage, turnTo } from './stage.ts'
+import {
+  ask,
+  button,
+  configOf,
+  forgive,
+  hold,
+  keepOpen,
+  lookAt,
+  OWN,
+  page,
+  QUOTA,
+  SOON,
+  show,
+  stage,
+  stageDashboard,
+  turnTo,
+} from './stage.ts'
 
-let stage: Stage
-let open: OpenPage
-let page: Page
 /** Where an override is that ends while the other tests run. */
-let brief: { readonly open: OpenPage; readonly end: number } | null = null
-beforeAll(async () => {
-  stage = await startStage()
-})
-afterAll(() => stage.stop())
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  if (open !== brief?.open) await open.close()
-})
+let brief: { readonly kept: OpenPage; readonly end: number } | null = null
+stageDashboard()
 
-async function show(user: string, view: View = {}): Promise<void> {
-  open = await stage.open(`#/users/${user}?part=override`, view)
-  page = open.page
+async function showUser(user: string, view: View = {}): Promise<void> {
+  await show(`#/users/${user}?part=override`, view)
   await page.getByRole('textbox', { name: 'Reason' }).waitFor()
 }
 
 const client = (user: string) => ask(stage.app.url, user)
-const button = (name: string) => page.getByRole('button', { name, exact: true })
 const limitShown = () => page.getByRole('row', { name: 'Personal read 1h' }).getByRole('cell').nth(1).innerText()
 
 /** As the field for a time wants it: in the time zone of the page, Shanghai. */
@@ -42,7 +45,7 @@ function withSeconds(at: number): number {
 test('an override changes the limit of its user', async () => {
   expect([await client('alice'), await client('alice')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await client('alice')).toEqual({ status: 429, limit: 10 })
-  await show('alice')
+  await showUser('alice')
   await page.getByRole('textbox', { name: '1h' }).fill('13')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial of seconds')
   await page.getByLabel('Ends', { exact: true }).selectOption('at')
@@ -60,7 +63,7 @@ test('an override changes the limit of its user', async () => {
   expect(await page.getByText('In force: a trial of seconds').count()).toBe(1)
   const { override } = await stage.api<UserResponse>('GET', '/api/users/alice')
   expect(override?.expiresAt).toBe(new Date(Math.floor(end / 1000) * 1000).toISOString())
-  brief = { open, end }
+  brief = { kept: keepOpen(), end }
 })
 
 test('an override gives a plan, and says which windows it would block', async () => {
@@ -68,7 +71,7 @@ test('an override gives a plan, and says which windows it would block', async ()
   await stage.app.reload(configOf(stage.upstream.url, { rest: quota }))
   try {
     expect(await client('paula')).toEqual({ status: 200 })
-    await show('paula')
+    await showUser('paula')
     const plan = page.getByLabel('Plan', { exact: true })
     const options = () => plan.locator('option').allInnerTexts()
     await expect.poll(options, SOON).toEqual(['that of the credential', 'small', 'pro'])
@@ -90,7 +93,7 @@ test('an override gives a plan, and says which windows it would block', async ()
 })
 
 test('an override that is set while its user cannot be read is told as set all the same', async () => {
-  await show('sam')
+  await showUser('sam')
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
   await page.getByRole('textbox', { name: '1h' }).fill('30')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
@@ -101,12 +104,12 @@ test('an override that is set while its user cannot be read is told as set all t
   await page.unroute('**/api/users/sam')
   await page.getByText('In force: a trial').waitFor()
   expect(await page.getByText('The override is set.').count()).toBe(1)
-  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('503')))
+  forgive(503)
 })
 
 test('the question before an override is taken away names all that ends with it', async () => {
   await stage.api('PUT', '/api/users/petra/override', { read: { '1h': 30 }, bypassGlobal: true, reason: 'a big event' })
-  await show('petra')
+  await showUser('petra')
   await button('Remove override').click()
   const lines = page.getByRole('dialog').locator('.differences li')
   await expect
@@ -118,7 +121,7 @@ test('the question before an override is taken away names all that ends with it'
 })
 
 test('an override that is told as set has its limits in the windows above it', async () => {
-  await show('rita')
+  await showUser('rita')
   await page.getByRole('textbox', { name: '1h' }).fill('20')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
   await button('Review').click()
@@ -133,7 +136,7 @@ test('an override that is told as set has its limits in the windows above it', a
 
 test('a review says which windows an override would block', async () => {
   expect(await client('bob')).toEqual({ status: 200 })
-  await show('bob')
+  await showUser('bob')
   await page.getByRole('textbox', { name: 'Reason' }).fill('why not')
   await button('Review').click()
   await page.getByText('This sets nothing: enter a limit or switch something on.').waitFor()
@@ -156,7 +159,7 @@ test('a review, and the question before an override is taken away, say which win
   const set = { read: { '1h': 100 }, bypassGlobal: false, shadow: false, reason: 'a big event', expiresAt: null }
   await stage.api('PUT', '/api/users/erin/override', set)
   for (let i = 0; i < 3; i++) expect(await client('erin')).toEqual({ status: 200 })
-  await show('erin')
+  await showUser('erin')
   const blocked = 'read 1h: 12 used already, so the user is blocked until the window ends.'
   await page.getByRole('textbox', { name: '1h' }).fill('')
   await page.getByLabel('Bypass the global scope').check({ force: true })
@@ -177,8 +180,7 @@ test('a review, and the question before an override is taken away, say that the 
   const set = { read: { '1h': 100 }, bypassGlobal: false, shadow: false, reason: 'a big event', expiresAt: null }
   await stage.api('PUT', '/api/users/enid/override', set)
   for (let i = 0; i < 3; i++) expect(await client('enid')).toEqual({ status: 200 })
-  open = await stage.open('#/routes')
-  page = open.page
+  await show('#/routes')
   const held = await hold(page, 'GET', '**/api/quota')
   await page.goto(`${stage.app.admin}/#/users/enid?part=override`)
   const unknown = page.getByText(/^The default limits are not loaded yet/)
@@ -202,7 +204,7 @@ test('before a bypass of the global windows is taken away, those are told that w
   expect(await client('somebody')).toEqual({ status: 200 })
   await stage.api('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 4 } } } })
   expect(await client('gina')).toEqual({ status: 200 })
-  await show('gina')
+  await showUser('gina')
   await button('Remove override').click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText(/Global read 1h: \d+ used already, so the user is blocked until the window ends/).waitFor()
@@ -214,7 +216,7 @@ test('before a bypass of the global windows is taken away, those are told that w
 test('an override that somebody else changes during an edit is told before the review, and not taken back unseen', async () => {
   const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/frank/override', set)
-  await show('frank')
+  await showUser('frank')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a better reason')
   await stage.api('PUT', '/api/users/frank/override', { ...set, read: { '1h': 90 }, reason: 'they need more' })
   await page.getByText('In force: they need more').waitFor()
@@ -252,7 +254,7 @@ const conflict = () => page.getByText('Changed by somebody else')
 
 test('an override that ends while it is edited is told, and neither revived nor lost with the edits', async () => {
   const end = await setBriefly('theo')
-  await show('theo', { own: true })
+  await showUser('theo', { own: true })
   // The browser is a day ahead, and the gateway far away: no answer tells its clock nearer than to 0.4 s.
   await page.addInitScript('{ const now = Date.now; Date.now = () => now.call(Date) + 86_400_000 }')
   await page.route('**/api/**', async (route) => {
@@ -283,7 +285,7 @@ test('an override that ends while it is edited is told, and neither revived nor 
 
 test('an override that ends while its change is reviewed, or while it is to be taken away, is nobody else’s change', async () => {
   await setBriefly('uma')
-  await show('uma')
+  await showUser('uma')
   await page.getByRole('textbox', { name: '1h' }).fill('30')
   await page.getByLabel('Ends', { exact: true }).selectOption('24')
   await button('Review').click()
@@ -301,13 +303,13 @@ test('an override that ends while its change is reviewed, or while it is to be t
   await page.getByRole('dialog').getByRole('button', { name: 'Remove override' }).click()
   await page.getByText('The override had ended by itself.').waitFor()
   expect(await conflict().count()).toBe(0)
-  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('412')))
+  forgive(412)
 })
 
 test('an override that somebody else sets while one is asked is not taken away unseen', async () => {
   const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/olga/override', set)
-  await show('olga')
+  await showUser('olga')
   const takeAway = async (): Promise<void> => {
     await button('Remove override').click()
     await page.getByRole('dialog').getByLabel('Reason').waitFor()
@@ -326,7 +328,7 @@ test('an override that somebody else sets while one is asked is not taken away u
   await confirm()
   await page.getByText('The override is removed.').waitFor()
   expect(await conflict.count()).toBe(0)
-  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('412')))
+  forgive(412)
 })
 
 test('an override can be changed also where the file has one of its windows no more', async () => {
@@ -335,7 +337,7 @@ test('an override can be changed also where the file has one of its windows no m
   const set = { bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/paula/override', { ...set, read: { '1h': 20, '1d': 90 } })
   await stage.app.reload(configOf(stage.upstream.url))
-  await show('paula')
+  await showUser('paula')
   await page.getByRole('textbox', { name: '1h' }).fill('30')
   await button('Review').click()
   // What goes with it is told before.
@@ -347,7 +349,7 @@ test('an override can be changed also where the file has one of its windows no m
 })
 
 test('a draft of an override waits while one looks elsewhere, also what came of it, and belongs to its user', async () => {
-  await show('gina')
+  await showUser('gina')
   await page.getByRole('textbox', { name: '1h' }).fill('77')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a draft')
   await page.getByRole('link', { name: 'All users' }).click()
@@ -380,7 +382,7 @@ test('a draft of an override waits while one looks elsewhere, also what came of 
 })
 
 test('an edit of an override that is made while another one is being saved stays an edit, on top of what is set', async () => {
-  await show('mia')
+  await showUser('mia')
   await page.getByRole('textbox', { name: '1h' }).fill('77')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
   await page.getByLabel('Ends', { exact: true }).selectOption('24')
@@ -410,7 +412,7 @@ test('an edit of an override that is made while another one is being saved stays
 })
 
 test('a limit that was sent, and given up before it was set, is not put among the edits that were begun since', async () => {
-  await show('olga')
+  await showUser('olga')
   await page.getByRole('textbox', { name: '1h' }).fill('77')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
   const held = await hold(page, 'PUT', '**/override')
@@ -439,7 +441,7 @@ test('a limit that was sent, and given up before it was set, is not put among th
 
 test('edits that are made while an override is being saved outlive that somebody else was first', async () => {
   const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
-  await show('noah')
+  await showUser('noah')
   await page.getByRole('textbox', { name: '1h' }).fill('30')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a draft')
   await button('Review').click()
@@ -451,11 +453,11 @@ test('edits that are made while an override is being saved outlive that somebody
   await button('Set the override').click()
   await page.getByRole('alert').filter({ hasText: 'Changed by somebody else' }).waitFor()
   expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a better draft')
-  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('412')))
+  forgive(412)
 })
 
 test('what somebody else sets while one is away is told before the draft is reviewed', async () => {
-  await show('ivan')
+  await showUser('ivan')
   await page.getByRole('textbox', { name: '1h' }).fill('30')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a draft')
   await page.getByRole('link', { name: 'All users' }).click()
@@ -475,7 +477,7 @@ test('what somebody else sets while one is away is told before the draft is revi
 
 test('what is wrong in an override, a question or a new token has the focus, at each attempt', async () => {
   const field = () => page.evaluate('document.activeElement.labels?.[0]?.textContent')
-  await show('nina')
+  await showUser('nina')
   await page.getByRole('textbox', { name: '1h' }).fill('x')
   for (const _ of [1, 2]) {
     await button('Review').click()
@@ -497,7 +499,7 @@ test('what is wrong in an override, a question or a new token has the focus, at 
 
 test('who gives up what was typed is at the heading of the panel', async () => {
   const focused = () => page.evaluate('document.activeElement.textContent')
-  await show('olga')
+  await showUser('olga')
   await page.getByRole('textbox', { name: '1h' }).fill('7')
   await button('Discard edits').press('Enter')
   await expect.poll(focused, SOON).toBe('Override')
@@ -511,7 +513,7 @@ test('under the shadow mode of the gateway a review says that nobody is blocked'
   expect(await client('judy')).toEqual({ status: 200 })
   await stage.api('PATCH', '/api/quota', { shadow: true })
   try {
-    await show('judy')
+    await showUser('judy')
     await page.getByRole('textbox', { name: '1h' }).fill('4')
     await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
     await button('Review').click()
@@ -532,7 +534,7 @@ test('where the clock of the browser is wrong, an end is by the clock of the gat
   const HOUR = 3_600_000
   const expiresAt = new Date(Date.now() + 2 * HOUR).toISOString()
   await stage.api('POST', '/api/tokens', { user: 'nora', name: 'two hours', expiresAt })
-  await show('nora', { own: true })
+  await showUser('nora', { own: true })
   await page.clock.setFixedTime(Date.now() + 24 * HOUR)
   await page.reload()
   await page.getByRole('textbox', { name: '1h' }).fill('5')
@@ -551,8 +553,7 @@ test('where the clock of the browser is wrong, an end is by the clock of the gat
 
 test('an override ends by itself', async () => {
   if (brief === null) throw new Error('it was not set by the first test')
-  ;({ open } = brief)
-  page = open.page
+  lookAt(brief.kept)
   await expect.poll(() => client('alice'), SOON).toEqual({ status: 429, limit: 10 })
   expect(Date.now()).toBeGreaterThanOrEqual(Math.floor(brief.end / 1000) * 1000)
   await expect.poll(limitShown, SOON).toBe('10')

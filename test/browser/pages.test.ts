@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { hashOf, PAGES } from '../../src/dashboard/logic/location.ts'
 import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
-import { ask, openAccount, SOON, type Stage, startStage } from './stage.ts'
+import { ask, open, openAccount, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 const WIDE = 1280
 const NARROW = 360
@@ -11,10 +11,8 @@ const LONG_ID = 'https://id.example.org/accounts/'.padEnd(256, '0123456789')
 // Thirty pages are looked at in one test.
 vi.setConfig({ testTimeout: 120_000 })
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await startStage({
-    rest: `quota:
+stageDashboard({
+  rest: `quota:
   baselines:
     personal: { read: { 1h: 10, 5h: 400, 1d: 1200 }, write: { 1h: 10, 5h: 200, 1d: 600 } }
     global: { read: { 1h: 12, 5h: 4000, 1d: 12000 }, write: { 1h: 600, 5h: 2000, 1d: 6000 } }
@@ -22,11 +20,12 @@ routes:
   - { match: GET /items/*, category: read, cost: 4 }
   - { match: POST /v1/charge, category: write, cost: { body: chargeId, values: { 2: 10, 3: 15, 5: 25 } }, shadow: true }
   - { match: GET /health, public: true, health: false }`,
-    respond: ({ url }, res) => {
-      res.statusCode = url === '/items/broken' ? 500 : 200
-      res.end()
-    },
-  })
+  respond: ({ url }, res) => {
+    res.statusCode = url === '/items/broken' ? 500 : 200
+    res.end()
+  },
+})
+beforeAll(async () => {
   for (const user of ['alice', 'alice', LONG_ID, 'bob']) await ask(stage.app.url, user)
   await ask(stage.app.url, 'carol', '/items/broken')
   await ask(stage.app.url, 'carol', `/nothing/${'long'.repeat(40)}`)
@@ -43,7 +42,6 @@ routes:
   })
   await stage.api('POST', '/api/tokens', { user: LONG_ID, name: 'robot' })
 })
-afterAll(() => stage.stop())
 
 const HASHES = [...PAGES.map((name) => hashOf(name)), hashOf('users', LONG_ID), hashOf('organisations', LONG_ID)]
 
@@ -60,8 +58,7 @@ async function judge({ page, errors }: OpenPage, where: string): Promise<void> {
 
 describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
   test.each([false, true])('every page is sound, dark: %s', async (dark) => {
-    const open = await stage.open('#/overview', { language, dark, width: WIDE })
-    const { page } = open
+    await show('#/overview', { language, dark, width: WIDE })
     expect(await page.evaluate('document.documentElement.lang')).toBe(language === 'zh-CN' ? 'zh-CN' : 'en')
     const ground = String(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
     expect(Number(/\d+/.exec(ground)?.[0]) < 128).toBe(dark)
@@ -78,7 +75,6 @@ describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
     await page.getByRole('button', { name: language === 'zh-CN' ? '退出' : 'Sign out' }).click()
     await page.locator('.sign-in').waitFor()
     await judge(open, 'sign in')
-    await open.close()
   })
 })
 
@@ -88,7 +84,7 @@ test.each(
     { width, language: 'zh-CN', names: ['语言', '配色'] },
   ]),
 )('language and colours are chosen side by side at a width of $width in $language', async ({ names, ...view }) => {
-  const { page, close } = await stage.open('#/overview', view)
+  await show('#/overview', view)
   const menu = page.getByRole('button', { name: /^(Menu|菜单)$/ })
   if (view.width <= 768) await menu.click()
   expect(await menu.isVisible()).toBe(view.width <= 768)
@@ -96,14 +92,12 @@ test.each(
   const boxes = names.map((name) => page.getByRole('combobox', { name }).boundingBox())
   const [language, colours] = await Promise.all(boxes)
   expect(colours?.y).toBe(language?.y)
-  await close()
 })
 
 test.each([false, true])(
   'a preview, a dialog, an open filter and a wrong field are sound too, dark: %s',
   async (dark) => {
-    const open = await stage.open('#/errors', { dark })
-    const { page } = open
+    await show('#/errors', { dark })
     await page.getByRole('slider').press('Enter')
     await page.getByText('As a table').click()
     await judge(open, 'filter')
@@ -120,7 +114,6 @@ test.each([false, true])(
     await page.getByRole('button', { name: `Revoke robot of ${LONG_ID}` }).click()
     await page.getByRole('dialog').waitFor()
     await judge(open, 'dialog')
-    await open.close()
   },
 )
 
@@ -141,7 +134,7 @@ const CONTRAST = `(element, property) => {
 test.each([false, true])(
   'what bounds a field and what has the focus can be seen, and nothing moves, dark: %s',
   async (dark) => {
-    const { page, close } = await stage.open('#/limits', { dark })
+    await show('#/limits', { dark })
     const shown = (name: string) => page.locator(`main form ${name}`).first()
     const look = (name: string, what: string) =>
       page.evaluate(`((element) => ${what})(document.querySelector('main form ${name}'))`)
@@ -164,7 +157,6 @@ test.each([false, true])(
       expect(await contrast(name, 'outlineColor'), name).toBeGreaterThanOrEqual(3)
       expect(await look(name, 'getComputedStyle(element).transitionDuration'), name).toBe('0s')
     }
-    await close()
   },
 )
 
@@ -178,34 +170,31 @@ async function choose(page: Page, language: string, overview: string): Promise<v
 test.each(['#/errors?range=7d', '#/limits', '#/users/bob?part=override'])(
   'a page says all in a language that is chosen on it, as one that is opened in that language does: %s',
   async (hash) => {
-    const { page, close } = await stage.open(hash, { language: 'en-US', width: WIDE })
+    await show(hash, { language: 'en-US', width: WIDE })
     const shown = () => page.evaluate(`document.title + document.querySelector('.shell').innerText`)
     await choose(page, 'zh', '概览')
     const chosen = await shown()
     await page.reload()
     await expect.poll(shown, SOON).toBe(chosen)
-    await close()
   },
 )
 
 test('a page whose Chinese could not be loaded stays English as a whole, and is Chinese when that is chosen again', async () => {
-  const { page, close, errors } = await stage.open('#/overview', { language: 'en-US', width: WIDE })
+  await show('#/overview', { language: 'en-US', width: WIDE })
   await page.route('**/zh-*.js', (route) => route.abort(), { times: 1 })
   await page.getByRole('button', { name: /\(admin\)/ }).click()
   await page.locator('.dropdown select').first().selectOption('zh')
-  await expect.poll(() => errors.splice(0).length, SOON).toBeGreaterThan(0)
+  await expect.poll(() => open.errors.splice(0).length, SOON).toBeGreaterThan(0)
   expect(await page.evaluate('document.documentElement.lang')).toBe('en')
   await page.evaluate(`localStorage.setItem('tollgate.language', 'zh')`)
   await page.reload()
   await page.getByRole('heading', { level: 1, name: '概览' }).waitFor()
   expect(await page.evaluate('document.documentElement.lang')).toBe('zh-CN')
-  await close()
 })
 
 test('what was typed stays when another language is chosen', async () => {
-  const { page, close } = await stage.open('#/users/bob?part=override', { language: 'en-US', width: WIDE })
+  await show('#/users/bob?part=override', { language: 'en-US', width: WIDE })
   await page.getByLabel('Reason').fill('a trial')
   await choose(page, 'zh', '概览')
   expect(await page.getByLabel('原因').inputValue()).toBe('a trial')
-  await close()
 })

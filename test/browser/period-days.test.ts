@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import type { NewTokenResponse, OrganisationResponse, UserResponse } from '../../src/contract/api.ts'
-import type { OpenPage, View } from '../setup/browser.ts'
-import { SOON, type Stage, startStage } from './stage.ts'
+import { open, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** The day with which the months of a user or an organisation begin, on their pages. */
 
@@ -12,10 +11,8 @@ const QUOTA = `quota:
 routes:
   - { match: GET /items/*, category: read, cost: 4 }`
 
-let stage: Stage
-let open: OpenPage
+stageDashboard({ rest: QUOTA })
 beforeAll(async () => {
-  stage = await startStage({ rest: QUOTA })
   const key = { user: 'ann', organisation: 'acme', plan: 'late', name: 'laptop' }
   const { token } = await stage.api<NewTokenResponse>('POST', '/api/tokens', key)
   const ask = async () =>
@@ -24,19 +21,9 @@ beforeAll(async () => {
   const organisation = async () => (await stage.api<UserResponse>('GET', '/api/users/ann')).organisation
   await vi.waitFor(async () => expect(await organisation()).toBe('acme'), SOON)
 })
-afterAll(() => stage.stop())
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  await open.close()
-})
-
-async function show(hash: string, view: View = {}) {
-  open = await stage.open(hash, view)
-  return open.page
-}
 
 test('the billing day of a user stands on the page with whoever says so, and the override there gives another one', async () => {
-  const page = await show('#/users/ann?part=override')
+  await show('#/users/ann?part=override')
   await page.getByText('month from day 17 (by the plan)').waitFor()
   const override = page.locator('section', { has: page.getByRole('heading', { name: 'Override', exact: true }) })
   const day = override.getByRole('textbox', { name: 'Months begin with day' })
@@ -70,13 +57,13 @@ test('the billing day of a user stands on the page with whoever says so, and the
 test('the billing day of an organisation stands on the page in each language', async () => {
   const { periodDay } = await stage.api<OrganisationResponse>('GET', '/api/organisations/acme')
   expect(periodDay).toEqual({ day: 17, from: 'plan' })
-  const page = await show('#/organisations/acme', { language: 'zh-CN' })
+  await show('#/organisations/acme', { language: 'zh-CN' })
   await page.getByText('每月从 17 日起 (按套餐)').waitFor()
   await page.getByText('每月从 17 日起的用量', { exact: false }).waitFor()
 })
 
 test('the bill of an organisation with a billing day has the months of that day, and says since when the store knows', async () => {
-  const page = await show('#/organisations/acme')
+  await show('#/organisations/acme')
   const bill = page.locator('section', { has: page.getByRole('heading', { name: 'Bill of a month' }) })
   await bill.getByText('in a month that begins with day 17', { exact: false }).waitFor()
   await bill.getByText('Nothing is known of this month.').waitFor()
@@ -94,9 +81,9 @@ test('the bill of an organisation with a billing day has the months of that day,
 
 test('on a phone in Chinese the cure of the status line is seen, and a word of the file stands apart from the sentence, which in English calls it a window', async () => {
   await stage.api('PATCH', '/api/quota', { baselines: { personal: { read: { month: 45 } } } })
-  await (await show('#/audit')).getByText('the personal read limit of the window month', { exact: false }).waitFor()
-  await open.close()
-  const page = await show('#/audit', { language: 'zh-CN', width: 390 })
+  await show('#/audit')
+  await page.getByText('the personal read limit of the window month', { exact: false }).waitFor()
+  await show('#/audit', { language: 'zh-CN', width: 390 })
   await page.getByText('个人 read month 上限', { exact: false }).waitFor()
   await page.getByRole('link', { name: '查看已无额度的用户' }).waitFor()
 })

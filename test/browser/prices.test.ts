@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { SOON, type Stage, startStage } from './stage.ts'
+import { expect, test } from 'vitest'
+import { page, SOON, show, stageDashboard } from './stage.ts'
 
 /** Prices by what is asked, and several meters: what requests may cost, and what one would. */
 
@@ -12,14 +12,10 @@ routes:
   - { match: POST /items, category: read, cost: { body: items, each: 2, max: 300 } }
   - { match: POST /v1/chat, charges: { requests: 1, tokens: { cost: { body: model, values: { small: 500, large: 2000 }, otherwise: 1000 } } } }`
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await startStage({ rest: REST })
-})
-afterAll(() => stage.stop())
+stageDashboard({ rest: REST })
 
 test('each route shows what its cheapest and its dearest request cost, of each of its meters', async () => {
-  const { page, close } = await stage.open('#/routes')
+  await show('#/routes')
   const row = (match: string) => page.getByRole('row').filter({ hasText: match })
   await expect.poll(() => row('POST /mcp').innerText(), SOON).toMatch(/read 1 to 250, by method of the body/)
   expect(await row('POST /mcp').innerText()).toMatch(
@@ -30,11 +26,10 @@ test('each route shows what its cheapest and its dearest request cost, of each o
   expect(await row('POST /v1/chat').innerText()).toMatch(
     /requests[\s\S]*1[\s\S]*tokens 500 to 2,000, by model of the body/,
   )
-  await close()
 })
 
 test('an explanation says what a given body costs, within a price, as an array, and in each meter', async () => {
-  const { page, close } = await stage.open('#/users/kim?part=explain')
+  await show('#/users/kim?part=explain')
   const costs = async (path: string, body: string): Promise<string> => {
     await page.getByLabel('Method').selectOption('POST')
     await page.getByRole('textbox', { name: 'Path' }).fill(path)
@@ -48,11 +43,10 @@ test('an explanation says what a given body costs, within a price, as an array, 
   expect(await costs('/items', '{"items":[1,2,3]}')).toMatch(/Cost\s+6\b/)
   expect(await costs('/v1/chat', '{"model":"large"}')).toMatch(/requests\s+Cost\s+1\b[\s\S]*tokens\s+Cost\s+2,000/)
   expect(await page.getByText('5,000 (and 500 over)').count()).toBeGreaterThan(0)
-  await close()
 })
 
 test('a soft limit is edited as the sum of what is promised and what passes beyond, and previewed as both', async () => {
-  const { page, close } = await stage.open('#/limits')
+  await show('#/limits')
   const field = page.getByRole('group', { name: 'Personal · tokens' }).first().getByRole('textbox').last()
   await expect.poll(() => field.inputValue(), SOON).toBe('5000 + 500')
   await field.fill('6000 + 600')
@@ -60,5 +54,4 @@ test('a soft limit is edited as the sum of what is promised and what passes beyo
   const preview = page.getByRole('region', { name: 'What this change does' })
   const row = preview.getByRole('row', { name: 'Personal tokens 1d' })
   await expect.poll(() => row.first().innerText(), SOON).toMatch(/5,000 \(and 500 over\)\s+6,000 \(and 600 over\)/)
-  await close()
 })

@@ -1,20 +1,15 @@
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import type { RefusalsResponse } from '../../src/contract/api.ts'
-import type { OpenPage } from '../setup/browser.ts'
-import { ask, OWN, SOON, type Stage, startStage } from './stage.ts'
+import { ask, OWN, open, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
-let stage: Stage
-let open: OpenPage
-let page: Page
-beforeAll(async () => {
-  stage = await startStage({
-    rest: `quota: { plans: { pro: { personal: { read: { 1h: 10 } } } }, default_plan: pro, baselines: { personal: { read: { 1h: 10 }, write: { 1h: 4 } }, global: { read: { 1h: 1000 }, write: { 1h: 4 } } } }
+stageDashboard({
+  rest: `quota: { plans: { pro: { personal: { read: { 1h: 10 } } } }, default_plan: pro, baselines: { personal: { read: { 1h: 10 }, write: { 1h: 4 } }, global: { read: { 1h: 1000 }, write: { 1h: 4 } } } }
 routes:
   - { match: GET /items/*, category: read, cost: 4 }
   - { match: GET /notes/*, category: write, cost: 4 }
   - { match: GET /exports/*, category: write, cost: 4, shadow: true }`,
-  })
+})
+beforeAll(async () => {
   for (let i = 0; i < 4; i++) await ask(stage.app.url, 'bob')
   await ask(stage.app.url, 'dora', '/notes/1')
   await ask(stage.app.url, 'eve', '/notes/1')
@@ -26,15 +21,9 @@ routes:
   await vi.waitUntil(async () => new Set((await kept()).refusals.map(({ user }) => user)).size === 3, SOON)
   await vi.waitUntil(async () => (await kept('?shadow=true')).refusals.length === 1, SOON)
 })
-afterAll(() => stage.stop())
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  await open.close()
-})
 
-async function show(hash: string): Promise<void> {
-  open = await stage.open(hash)
-  page = open.page
+async function showRefusals(hash: string): Promise<void> {
+  await show(hash)
   await page.getByRole('search', { name: 'Filters' }).waitFor()
 }
 const each = () => page.getByRole('region', { name: 'Refusals', exact: true })
@@ -44,7 +33,7 @@ const users = async () => (await each().locator('tbody th').allInnerTexts()).sor
 const hash = () => page.evaluate('location.hash')
 
 test('each refusal names its user, its limit and what made it, when it ends, how much was used and what the request cost', async () => {
-  await show('#/refusals')
+  await showRefusals('#/refusals')
   const bob = rows().filter({ hasText: 'bob' })
   await bob.waitFor()
   await expect
@@ -57,7 +46,7 @@ test('each refusal names its user, its limit and what made it, when it ends, how
 })
 
 test('a refusal leads to its user, its limit and its route', async () => {
-  await show('#/refusals')
+  await showRefusals('#/refusals')
   const links = (user: string) =>
     rows()
       .filter({ hasText: user })
@@ -81,7 +70,7 @@ test('a refusal leads to its user, its limit and its route', async () => {
 })
 
 test('what was let through in shadow is a choice of its own, by name', async () => {
-  await show('#/refusals')
+  await showRefusals('#/refusals')
   await page.getByLabel('Enforcement').selectOption('in shadow')
   await page.getByRole('heading', { name: 'What the quota would have refused' }).waitFor()
   await expect.poll(users, SOON).toEqual(['dora'])
@@ -98,19 +87,18 @@ test('the refusals of a moment that is asked for are marked, or the nearest one 
     const [from, until, moment] = [at - 1_800_000, at + 1_800_000, at].map((ms) => new Date(ms).toISOString())
     return `#/refusals?${new URLSearchParams({ user: 'bob', from: from ?? '', to: until ?? '', at: moment ?? '' })}`
   }
-  await show(around(last))
+  await showRefusals(around(last))
   await rows().getByText('at that moment').waitFor()
   await page.getByText(/^Refusals around .*Those of that minute are marked/).waitFor()
   const dates = page.getByRole('search', { name: 'Range' }).getByRole('button')
   expect(await dates.first().innerText()).toMatch(/\d\d:\d\d – .*\d\d:\d\d/)
-  await open.close()
-  await show(around(last - 600_000))
+  await showRefusals(around(last - 600_000))
   await rows().getByText('nearest').waitFor()
   await page.getByText(/^Nothing was refused in the minute of /).waitFor()
 })
 
 test('filters are in the address: they are there again after a reload, and one button takes them away', async () => {
-  await show('#/refusals')
+  await showRefusals('#/refusals')
   await page.getByLabel('Scope', { exact: true }).selectOption('Global')
   await expect.poll(users, SOON).toEqual(['eve'])
   expect(await hash()).toBe('#/refusals?scope=Global')
@@ -128,19 +116,18 @@ test('filters are in the address: they are there again after a reload, and one b
 })
 
 test('a time in which nobody was refused says so, and what the address has wrong is the last 7 days', async () => {
-  await show('#/refusals?from=2026-01-01&to=2026-01-02')
+  await showRefusals('#/refusals?from=2026-01-01&to=2026-01-02')
   await page.getByText('Nobody was refused in this time.').waitFor()
   await page.getByRole('search', { name: 'Range' }).getByText('1 hour').click()
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
   expect(await hash()).toBe('#/refusals?range=1h')
-  await open.close()
-  await show('#/refusals?scope=everybody&range=yesterday&from=now')
+  await showRefusals('#/refusals?scope=everybody&range=yesterday&from=now')
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
   expect(await page.getByRole('radio', { name: '7 days' }).isChecked()).toBe(true)
 })
 
 test('refusals are counted over time, and by user, limit or route, of which each narrows the page', async () => {
-  await show('#/refusals')
+  await showRefusals('#/refusals')
   await page.getByText('Refusals: 4. Users: 3.').waitFor()
   await page.getByText(/^Since .*: Personal 3, Organisation 0, Global 1$/).waitFor()
   await expect.poll(() => groups().locator('tbody tr').first().innerText(), SOON).toMatch(/bob\s+2\s+50%/)
@@ -152,7 +139,7 @@ test('refusals are counted over time, and by user, limit or route, of which each
 })
 
 test('the groups and the rows that are shown come as CSV', async () => {
-  await show('#/refusals?query=bo')
+  await showRefusals('#/refusals?query=bo')
   await page.getByText('Refusals: 2. Users: 1.').waitFor()
   const ofGroups = decodeURIComponent((await page.getByText('This table as CSV').getAttribute('href')) ?? '')
   expect(ofGroups).toMatch(/name,refusals,users,personal,organisation,global,last\r\nbob,2,1,2,0,0,/)
@@ -163,15 +150,14 @@ test('the groups and the rows that are shown come as CSV', async () => {
 })
 
 test('refusals of one user alone are shown by a link, and of all again after a click', async () => {
-  await show('#/refusals?user=bob')
+  await showRefusals('#/refusals?user=bob')
   await expect.poll(users, SOON).toEqual(['bob'])
   await page.getByRole('button', { name: 'Show others than bob too' }).click()
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
 })
 
 test('one turns over the pages, and Back comes to the one before', async () => {
-  open = await stage.open('#/routes')
-  page = open.page
+  await show('#/routes')
   const all = await stage.api<RefusalsResponse>('GET', '/api/refusals')
   const [first, second] = all.refusals
   await page.route('**/api/refusals?*limit=25*', (route) => {
@@ -193,8 +179,7 @@ test('one turns over the pages, and Back comes to the one before', async () => {
 })
 
 test('a button that turns over belongs to the page that the address names, however fast one presses', async () => {
-  open = await stage.open('#/routes')
-  page = open.page
+  await show('#/routes')
   const all = await stage.api<RefusalsResponse>('GET', '/api/refusals')
   await page.route('**/api/refusals?*limit=25*', (route) => {
     const at = ['', 'second', 'third'].indexOf(new URL(route.request().url()).searchParams.get('cursor') ?? '')

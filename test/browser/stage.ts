@@ -1,5 +1,5 @@
 import { chromium, type Page } from 'playwright-core'
-import { expect, inject } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type Browser, browserOf, type OpenPage, type View } from '../setup/browser.ts'
@@ -67,9 +67,11 @@ export function sharedBrowser(): Promise<Browser> {
   return shared
 }
 
-export async function startStage(
-  options: ConfigOptions & { readonly respond?: Parameters<typeof startUpstream>[0] } = {},
-): Promise<Stage> {
+export interface StageOptions extends ConfigOptions {
+  readonly respond?: Parameters<typeof startUpstream>[0]
+}
+
+async function startStage(options: StageOptions): Promise<Stage> {
   const upstream = await startUpstream(options.respond)
   const [app, browser] = await Promise.all([startApp(configOf(upstream.url, options)), sharedBrowser()])
   return {
@@ -86,6 +88,50 @@ export async function startStage(
     },
   }
 }
+
+/** The stage of the present file, and the page that the present test looks at. */
+export let stage: Stage
+export let open: OpenPage
+export let page: Page
+
+/** What the present test has opened. */
+const opened: OpenPage[] = []
+
+/** For each file: a stage for all its tests. What a test opens by `show` is closed behind it, and nothing may have gone wrong there. */
+export function stageDashboard(options: StageOptions | (() => Promise<StageOptions>) = {}): void {
+  beforeAll(async () => {
+    stage = await startStage(typeof options === 'function' ? await options() : options)
+  })
+  afterAll(() => stage.stop())
+  afterEach(async () => {
+    const all = opened.splice(0)
+    expect(all.flatMap(({ errors }) => errors)).toEqual([])
+    await Promise.all(all.map((each) => each.close()))
+  })
+}
+
+/** Opens what the test looks at from now on. */
+export async function show(hash: string, options: Parameters<Stage['open']>[1] = {}): Promise<void> {
+  lookAt(await stage.open(hash, options))
+}
+
+export function lookAt(next: OpenPage): void {
+  opened.push(next)
+  open = next
+  page = next.page
+}
+
+/** Lets the page be open still when the test is over. */
+export function keepOpen(): OpenPage {
+  return opened.pop() ?? open
+}
+
+/** What the browser itself writes where a response has this status, or this in its address, is no fault. */
+export function forgive(part: number | string): void {
+  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes(String(part))))
+}
+
+export const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
 
 export async function openSignedIn(
   browser: Browser,

@@ -1,33 +1,34 @@
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ExplainResponse, UserResponse } from '../../src/contract/api.ts'
-import type { OpenPage } from '../setup/browser.ts'
-import { ask, configOf, hold, OWN, openAccount, QUOTA, SOON, type Stage, startStage, turnTo } from './stage.ts'
+import {
+  ask,
+  button,
+  configOf,
+  forgive,
+  hold,
+  OWN,
+  openAccount,
+  page,
+  QUOTA,
+  SOON,
+  show,
+  stage,
+  stageDashboard,
+  turnTo,
+} from './stage.ts'
 
-let stage: Stage
-let open: OpenPage
-let page: Page
-beforeAll(async () => {
-  stage = await startStage()
-})
-afterAll(() => stage.stop())
-afterEach(async () => {
-  expect(open.errors).toEqual([])
-  await open.close()
-})
+stageDashboard()
 
-async function show(user: string, part = 'use'): Promise<void> {
-  open = await stage.open(`#/users/${user}?part=${part}`)
-  page = open.page
+async function showUser(user: string, part = 'use'): Promise<void> {
+  await show(`#/users/${user}?part=${part}`)
   await page.getByRole('heading', { name: 'Windows and limits' }).waitFor()
 }
 
 const client = (user: string) => ask(stage.app.url, user)
-const button = (name: string) => page.getByRole('button', { name, exact: true })
 
 test('the page of a user says which windows have no room for another request, and that they count tokens', async () => {
   for (let i = 0; i < 2; i++) expect(await client('quinn')).toEqual({ status: 200 })
-  await show('quinn')
+  await showUser('quinn')
   const row = page.getByRole('row', { name: 'Personal read 1h' })
   await row.getByText('limit reached').waitFor()
   expect(await row.innerText()).toMatch(/8\s+10/)
@@ -38,7 +39,7 @@ test('the page of a user says which windows have no room for another request, an
 })
 
 test('beside the windows of a user stands the part that was chosen, which the address has', async () => {
-  await show('ines')
+  await showUser('ines')
   const shown = async () => [await page.getByRole('heading', { level: 2 }).allInnerTexts(), new URL(page.url()).hash]
   await turnTo(page, 'Extra tokens')
   await expect.poll(shown, SOON).toEqual([['Windows and limits', 'Extra tokens'], '#/users/ines?part=grants'])
@@ -50,8 +51,7 @@ test('beside the windows of a user stands the part that was chosen, which the ad
 })
 
 test('where nobody is known yet the list of users says so, and blames no search', async () => {
-  open = await stage.open('#/routes')
-  page = open.page
+  await show('#/routes')
   await page.route('**/api/users?**', (route) => route.fulfill({ headers: OWN, json: { users: [], next: null } }))
   await page.getByRole('link', { name: 'Users' }).click()
   await page.getByText('No user is known yet: each appears with the first request that is charged.').waitFor()
@@ -70,8 +70,7 @@ test('the list shows first who is nearest to a limit, and is ordered by its head
   const set = { read: { '1h': 1000 }, bypassGlobal: false, shadow: false, reason: 'a big event', expiresAt: null }
   await stage.api('PUT', '/api/users/near-0/override', set)
   expect(await client('near-0')).toEqual({ status: 200 })
-  open = await stage.open('#/users')
-  page = open.page
+  await show('#/users')
   const shown = () => page.locator('[aria-label="Users"] th a').allInnerTexts()
   await page.getByRole('searchbox').fill('near-')
   await expect.poll(shown, SOON).toEqual(['near-2', 'near-1', 'near-0'])
@@ -107,8 +106,7 @@ test('the list shows which window has no room also where nothing was used of it 
     })
   await none('void-1', false)
   await none('void-2', true)
-  open = await stage.open('#/users')
-  page = open.page
+  await show('#/users')
   await page.getByRole('searchbox').fill('void-')
   const line = (user: string) => page.locator('[aria-label="Users"] tbody tr').filter({ hasText: user })
   await line('void-2').waitFor()
@@ -130,8 +128,7 @@ test('on a phone the name of a user with three marks stays, and the marks end be
   expect(await client('maximilian')).toEqual({ status: 200 })
   const body = { read: { '1h': 4 }, bypassGlobal: true, reason: 'r' }
   await stage.api('PUT', '/api/users/maximilian/override', body)
-  open = await stage.open('#/users?query=maximilian', { width: 390, height: 844 })
-  page = open.page
+  await show('#/users?query=maximilian', { width: 390, height: 844 })
   const row = page.getByRole('row', { name: 'maximilian' })
   for (const mark of ['limit reached', 'override', 'bypasses global'])
     await row.getByText(mark, { exact: true }).waitFor()
@@ -149,7 +146,7 @@ test('on a phone the name of a user with three marks stays, and the marks end be
 test('a reset asks why, empties the windows, and the user may go on', async () => {
   expect([await client('carol'), await client('carol')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await client('carol')).toEqual({ status: 429, limit: 10 })
-  await show('carol', 'data')
+  await showUser('carol', 'data')
   await button('Reset windows').dblclick()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Empty the windows' }).click()
@@ -172,7 +169,7 @@ test('a user is exported and forgotten, after a question, and the audit has anot
   expect(await client('erased-1')).toEqual({ status: 200 })
   const body = { read: { '1h': 3 }, reason: 'a trial of erased-1' }
   await stage.api('PUT', '/api/users/erased-1/override', body)
-  await show('erased-1', 'data')
+  await showUser('erased-1', 'data')
   const link = page.getByRole('link', { name: 'Download all that is kept (JSON)' })
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
   expect(download.suggestedFilename()).toBe('erased-1.json')
@@ -196,7 +193,7 @@ test('a user is exported and forgotten, after a question, and the audit has anot
 
 test('what became of a reset is told at its user, also where one looked at another one meanwhile', async () => {
   expect(await client('wanda')).toEqual({ status: 200 })
-  await show('wanda', 'data')
+  await showUser('wanda', 'data')
   await button('Reset windows').click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
   const held = await hold(page, 'POST', '**/reset')
@@ -214,7 +211,7 @@ test('what became of a reset is told at its user, also where one looked at anoth
 
 test('what a dialog or a review leaves behind has the focus: what opened it, or what is nearest where that is of no use', async () => {
   const focused = () => page.evaluate('document.activeElement.innerText')
-  await show('yara', 'data')
+  await showUser('yara', 'data')
   await button('Reset windows').press('Enter')
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
   await page.keyboard.press('Escape')
@@ -274,7 +271,7 @@ test('a button that was pressed by the keyboard has the focus again after what i
     await page.unroute(url)
   }
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
-  await show('rosa', 'explain')
+  await showUser('rosa', 'explain')
   await page.getByRole('textbox', { name: 'Path' }).fill('/items/1')
   await press('Test', 'GET', '**/api/explain?**')
   await press('Test', 'GET', '**/api/explain?**', json)
@@ -287,14 +284,14 @@ test('a button that was pressed by the keyboard has the focus again after what i
   await page.getByRole('textbox', { name: 'User', exact: true }).fill('rosa')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
   await press('Create key', 'POST', '**/api/tokens', json)
-  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('503')))
+  forgive(503)
 })
 
 test('under shadow mode, of the user or of the gateway, no full window and no explanation is red', async () => {
   const set = { read: { '1h': 4 }, bypassGlobal: false, shadow: true, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/zora/override', set)
   expect(await client('zora')).toEqual({ status: 200 })
-  await show('zora', 'explain')
+  await showUser('zora', 'explain')
   await expect.poll(() => page.locator('.bar.warn').count(), SOON).toBeGreaterThan(0)
   expect(await page.locator('.bar.bad').count()).toBe(0)
   await page.getByLabel('Method').selectOption('GET')
@@ -326,7 +323,7 @@ test('under shadow mode, of the user or of the gateway, no full window and no ex
 
 test('an explanation says what would become of a request, and charges nothing', async () => {
   expect([await client('dan'), await client('dan')]).toEqual([{ status: 200 }, { status: 200 }])
-  await show('dan', 'explain')
+  await showUser('dan', 'explain')
   await page.getByLabel('Method').selectOption('GET')
   await page.getByRole('textbox', { name: 'Path' }).fill('/items/7')
   await button('Test').click()
@@ -346,7 +343,7 @@ test('an explanation says what would become of a request, and charges nothing', 
 })
 
 test('an explanation says whether the response decides the cost', async () => {
-  await show('dan', 'explain')
+  await showUser('dan', 'explain')
   await page.getByLabel('Method').selectOption('GET')
   await page.getByRole('textbox', { name: 'Path' }).fill('/items/7')
   await button('Test').click()
@@ -366,8 +363,7 @@ const CONFIGURED_LENGTH = /\b\d+[smhdw]\b/
 
 test('an explanation has the language and the clock of the page, whatever zone the configuration has', async () => {
   for (let i = 0; i < 2; i++) expect(await client('mei')).toEqual({ status: 200 })
-  open = await stage.open('#/users/mei?part=explain', { language: 'zh-CN' })
-  page = open.page
+  await show('#/users/mei?part=explain', { language: 'zh-CN' })
   await page.getByLabel('方法').selectOption('GET')
   await page.getByRole('textbox', { name: '路径' }).fill('/items/7')
   await button('测试').click()
@@ -396,8 +392,7 @@ test('an explanation has the language and the clock of the page, whatever zone t
 
 test('users are found by a part of their id', async () => {
   for (const user of ['needle-1', 'needle-2', 'hay']) await client(user)
-  open = await stage.open('#/users')
-  page = open.page
+  await show('#/users')
   await page.getByRole('link', { name: 'hay' }).waitFor()
   // As many as a user id may have: more would be refused.
   await page.getByRole('searchbox').fill('x'.repeat(300))
@@ -414,8 +409,7 @@ test('users are found by a part of their id', async () => {
 
 test('who comes back from a user finds the search, its order and its page as they were', async () => {
   await Promise.all(Array.from({ length: 30 }, (_, i) => client(`straw-${i}`)))
-  open = await stage.open('#/users')
-  page = open.page
+  await show('#/users')
   const answered = page.waitForResponse((response) => response.url().includes('query=straw'))
   await page.getByRole('searchbox').fill('straw')
   await answered
@@ -440,8 +434,7 @@ test('who comes back from a user finds the search, its order and its page as the
 
 test('a page of the list is no longer than three screens, and who comes back from a user finds it as far down as it was', async () => {
   await Promise.all(Array.from({ length: 25 }, (_, i) => client(`chaff-${i}`)))
-  open = await stage.open('#/users?query=chaff', { height: 500 })
-  page = open.page
+  await show('#/users?query=chaff', { height: 500 })
   await expect.poll(() => page.locator('[aria-label="Users"] th a').count(), SOON).toBe(25)
   // 36 px and a line between two.
   expect((await page.getByRole('row').nth(1).boundingBox())?.height).toBeLessThanOrEqual(37)
@@ -472,8 +465,7 @@ test('a page of the list is no longer than three screens, and who comes back fro
 
 test('an old link beyond the end of the list leads to its last page', async () => {
   await Promise.all(Array.from({ length: 27 }, (_, i) => client(`outlying-${i}`)))
-  open = await stage.open('#/users?query=outlying&cursor=500')
-  page = open.page
+  await show('#/users?query=outlying&cursor=500')
   await page.getByText('26 to 27 of 27').waitFor()
   expect(await page.evaluate('location.hash')).toBe('#/users?query=outlying&cursor=25')
   expect(await page.locator('[aria-label="Users"] th a').count()).toBe(2)
@@ -481,8 +473,7 @@ test('an old link beyond the end of the list leads to its last page', async () =
 
 test('the link from a user to the list goes back to it, scrolled or not, and whatever was typed there since', async () => {
   expect(await client('wanda')).toEqual({ status: 200 })
-  open = await stage.open('#/users', { height: 500 })
-  page = open.page
+  await show('#/users', { height: 500 })
   const places = () => page.evaluate('[history.state, history.length]')
   const listed = page.locator('[aria-label="Users"] th a')
   async function thereAndBack(): Promise<void> {
@@ -504,8 +495,8 @@ test('the link from a user to the list goes back to it, scrolled or not, and wha
 })
 
 test.each(['.', '..'])('%s, which no browser can ask for, is shown as no user id', async (user) => {
-  open = await stage.open(`#/users/${user}`)
-  await open.page.getByText('“.” and “..” are no user ids.').waitFor()
+  await show(`#/users/${user}`)
+  await page.getByText('“.” and “..” are no user ids.').waitFor()
 })
 
 test('who turns over the pages of users or of the audit is at the heading of the list', async () => {
@@ -515,8 +506,7 @@ test('who turns over the pages of users or of the audit is at the heading of the
     await stage.api('POST', `/api/users/${user}/reset`, { reason: 'many' })
   }
   const focused = () => page.evaluate('document.activeElement.textContent')
-  open = await stage.open('#/users')
-  page = open.page
+  await show('#/users')
   for (const name of ['Next page', 'Previous page']) {
     await button(name).press('Enter')
     await expect.poll(focused, SOON).toBe('Search for users')
@@ -532,7 +522,7 @@ test('an exempt user is said to be so on the page and in the list, and no window
   for (let i = 0; i < 2; i++) expect(await client('monitor')).toEqual({ status: 200 })
   const rest = QUOTA.replace('quota: {', 'quota: { exempt: { users: [monitor] },')
   await stage.app.reload(configOf(stage.upstream.url, { rest }))
-  await show('monitor')
+  await showUser('monitor')
   await page.getByText('Nothing is charged to this user and nothing is refused').waitFor()
   expect(await page.getByText('limit reached').count()).toBe(0)
   await page.goto(`${new URL(page.url()).origin}/#/users?query=monitor`)
