@@ -21,6 +21,19 @@ async function signIn(token = TOKEN, headers: Record<string, string> = {}) {
   return { reply, line, cookie: line.split(';')[0] ?? '' }
 }
 
+/** A gateway has started, and this is the cookie of whoever signed in at it. */
+async function signedIn(token?: string, yaml?: string): Promise<string> {
+  await start(yaml)
+  return (await signIn(token)).cookie
+}
+
+const whoami = (headers: Record<string, string>) => running.call('GET', '/api/session', { headers })
+
+const looked = async (headers: Record<string, string>) =>
+  (await running.call('GET', '/api/quota', { headers: { ...noToken, ...headers } })).status
+
+const signOut = (cookie: string) => running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })
+
 const change = (cookie: string, headers: Record<string, string> = ourPage, body: unknown = { mode: 'loose' }) =>
   running.call('PATCH', '/api/quota', { headers: { ...headers, cookie }, body })
 
@@ -46,12 +59,14 @@ test.each([
 })
 
 test('signing in opens the API, also to another replica and after a restart', async () => {
-  await start()
-  const { cookie } = await signIn()
+  const cookie = await signedIn()
   await running.stop()
   await start()
-  const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
-  expect(reply.json).toEqual({ name: 'admin', role: 'admin', expiresAt: '2026-11-20T22:10:00.000Z' })
+  expect((await whoami({ ...noToken, cookie })).json).toEqual({
+    name: 'admin',
+    role: 'admin',
+    expiresAt: '2026-11-20T22:10:00.000Z',
+  })
   expect((await change(cookie)).status).toBe(200)
 })
 
@@ -73,10 +88,8 @@ test('signing in with wrong tokens is refused to the address that has guessed, a
 })
 
 test('signing in works with the longest name that a token may have', async () => {
-  await start(YAML.replace('name: desk', `name: "${'😀'.repeat(64)}"`))
-  const { cookie } = await signIn(VIEWER)
-  const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
-  expect(reply.json).toMatchObject({ name: '😀'.repeat(64), role: 'viewer' })
+  const cookie = await signedIn(VIEWER, YAML.replace('name: desk', `name: "${'😀'.repeat(64)}"`))
+  expect((await whoami({ ...noToken, cookie })).json).toMatchObject({ name: '😀'.repeat(64), role: 'viewer' })
 })
 
 test.each([
@@ -118,8 +131,6 @@ test('signing in is refused if no token is configured', async () => {
   await start(YAML.replace(/^admin:.*\n/m, ''))
   expect((await signIn()).reply).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
 })
-
-const whoami = (headers: Record<string, string>) => running.call('GET', '/api/session', { headers })
 
 test('GET /api/session names nobody, without an error, before anybody has signed in and after the session is over', async () => {
   await start()
@@ -174,20 +185,18 @@ describe('a session', () => {
   })
 
   test('a session ends after 12 hours', async () => {
-    await start()
-    const { cookie } = await signIn()
+    const cookie = await signedIn()
     clock += 12 * HOURS - 1
-    expect((await running.call('GET', '/api/quota', { headers: { ...noToken, cookie } })).status).toBe(200)
+    expect(await looked({ cookie })).toBe(200)
     clock += 1
-    expect((await running.call('GET', '/api/quota', { headers: { ...noToken, cookie } })).status).toBe(401)
+    expect(await looked({ cookie })).toBe(401)
   })
 
   test('a session is looked for among five cookies of its name, not among any number', async () => {
-    await start()
-    const { cookie } = await signIn()
+    const cookie = await signedIn()
     const behind = async (others: number) => {
-      const headers = { ...noToken, cookie: `${'tollgate_session=a.1.b; '.repeat(others)}${cookie}` }
-      return (await running.call('GET', '/api/session', { headers })).json
+      const cookies = `${'tollgate_session=a.1.b; '.repeat(others)}${cookie}`
+      return (await whoami({ ...noToken, cookie: cookies })).json
     }
     expect(await behind(4)).toMatchObject({ name: 'admin' })
     expect(await behind(5)).toEqual(NOBODY)
@@ -197,28 +206,23 @@ describe('a session', () => {
     ['replaced', (yaml: string) => yaml.replace(TOKEN, `${TOKEN}-2`)],
     ['taken away', (yaml: string) => yaml.replace(`token: ${TOKEN}, `, '')],
   ])('a session ends when its token is %s', async (_how, edit) => {
-    await start()
-    const { cookie } = await signIn()
+    const cookie = await signedIn()
     await running.stop()
     await start(edit(YAML))
-    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
-    expect(reply).toMatchObject({ status: 200, json: NOBODY })
+    expect(await whoami({ ...noToken, cookie })).toMatchObject({ status: 200, json: NOBODY })
   })
 
   test('a session goes on under the new name of its token, which the audit has from then on', async () => {
-    await start()
-    const { cookie } = await signIn(VIEWER)
+    const cookie = await signedIn(VIEWER)
     await running.stop()
     await start(YAML.replace('name: desk', 'name: "Zoë at the desk"').replace('role: viewer', 'role: admin'))
-    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
-    expect(reply.json).toMatchObject({ name: 'Zoë at the desk', role: 'admin' })
+    expect((await whoami({ ...noToken, cookie })).json).toMatchObject({ name: 'Zoë at the desk', role: 'admin' })
     expect((await change(cookie)).status).toBe(200)
     expect((await running.call('GET', '/api/audit')).json.entries).toMatchObject([{ who: 'Zoë at the desk' }])
   })
 
   test('a session has the role that its token has now', async () => {
-    await start(YAML.replace('role: viewer', 'role: admin'))
-    const { cookie } = await signIn(VIEWER)
+    const cookie = await signedIn(VIEWER, YAML.replace('role: viewer', 'role: admin'))
     expect((await change(cookie)).status).toBe(200)
     await running.stop()
     await start()
@@ -226,8 +230,7 @@ describe('a session', () => {
   })
 
   test('a session cannot be made or changed by whoever does not have the token', async () => {
-    await start()
-    const { cookie } = await signIn(VIEWER)
+    const cookie = await signedIn(VIEWER)
     const [, expiry = '', mac = ''] = /=(.+)\.(.+)$/.exec(cookie) ?? []
     for (const forged of [
       `${Buffer.from('admin').toString('base64url')}.${expiry}.${mac}`,
@@ -240,25 +243,22 @@ describe('a session', () => {
       mac,
     ]) {
       const headers = { ...noToken, cookie: `tollgate_session=${forged}` }
-      expect((await running.call('GET', '/api/session', { headers })).json, forged).toEqual(NOBODY)
-      expect((await running.call('GET', '/api/quota', { headers })).status, forged).toBe(401)
+      expect((await whoami(headers)).json, forged).toEqual(NOBODY)
+      expect(await looked(headers), forged).toBe(401)
     }
-    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
-    expect(reply.json).toMatchObject({ name: 'desk', role: 'viewer' })
+    expect((await whoami({ ...noToken, cookie })).json).toMatchObject({ name: 'desk', role: 'viewer' })
   })
 
   test('a session that is good is found beside one that is not, and beside other cookies', async () => {
-    await start()
-    const { cookie } = await signIn()
+    const cookie = await signedIn()
     const headers = { ...noToken, cookie: `a=b; tollgate_session=old.1.x; __Host-${cookie}; tollgate_session_x=1` }
-    expect((await running.call('GET', '/api/session', { headers })).json).toMatchObject({ name: 'admin' })
+    expect((await whoami(headers)).json).toMatchObject({ name: 'admin' })
   })
 
   test('a session under the plain name is none by TLS, where a page of a sibling domain may have set it, and goes behind that of this host', async () => {
     await start()
     const [theirs, own] = [await signIn(VIEWER), await signIn(TOKEN, { 'x-forwarded-proto': 'https' })]
-    const who = async (headers: Record<string, string>) =>
-      (await running.call('GET', '/api/session', { headers: { ...noToken, ...headers } })).json.name
+    const who = async (headers: Record<string, string>) => (await whoami({ ...noToken, ...headers })).json.name
     expect(await who({ cookie: theirs.cookie })).toBe('desk')
     expect(await who({ cookie: `${theirs.cookie}; ${own.cookie}` })).toBe('admin')
     expect(await who({ cookie: theirs.cookie, 'x-forwarded-proto': 'https' })).toBeNull()
@@ -268,15 +268,12 @@ describe('a session', () => {
   test('a session that is signed out takes the others of its browser with it, under either name', async () => {
     await start()
     const cookies = [(await signIn()).cookie, (await signIn(VIEWER, { 'x-forwarded-proto': 'https' })).cookie]
-    const out = { headers: { ...ourPage, cookie: cookies.join('; ') } }
-    expect((await running.call('DELETE', '/api/session', out)).status).toBe(204)
-    for (const cookie of cookies)
-      expect((await running.call('GET', '/api/quota', { headers: { ...noToken, cookie } })).status).toBe(401)
+    expect((await signOut(cookies.join('; '))).status).toBe(204)
+    for (const cookie of cookies) expect(await looked({ cookie })).toBe(401)
   })
 
   test('a session that is over is no guess: a page left open does not lock its owner out', async () => {
-    await start()
-    const { cookie } = await signIn()
+    const cookie = await signedIn()
     clock += 13 * HOURS
     for (const path of Array<string[]>(30).fill(['/api/now', '/api/session']).flat())
       await running.call('GET', path, { headers: { ...noToken, cookie } })
@@ -284,17 +281,13 @@ describe('a session', () => {
   })
 
   test('a session does not help whoever sends a wrong token with it', async () => {
-    await start()
-    const { cookie } = await signIn()
-    expect(
-      (await running.call('GET', '/api/quota', { headers: { authorization: 'Bearer wrong', cookie } })).status,
-    ).toBe(401)
+    const cookie = await signedIn()
+    expect(await looked({ authorization: 'Bearer wrong', cookie })).toBe(401)
   })
 
   test('a session is taken from the browser when one signs out', async () => {
-    await start()
-    const { cookie } = await signIn()
-    const reply = await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })
+    const cookie = await signedIn()
+    const reply = await signOut(cookie)
     expect(reply.status).toBe(204)
     expect(reply.headers['set-cookie']).toEqual(['tollgate_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0'])
   })
@@ -309,7 +302,7 @@ describe('a session', () => {
       return [json.name, (await gateway.call('GET', '/api/quota', { headers })).status]
     }
     expect(await whose(other, cookie)).toEqual(['admin', 200])
-    expect((await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })).status).toBe(204)
+    expect((await signOut(cookie)).status).toBe(204)
     for (const gateway of [running, other]) {
       expect(await whose(gateway, cookie)).toEqual([null, 401])
       expect(await whose(gateway, kept.cookie)).toEqual(['desk', 200])
@@ -321,12 +314,11 @@ describe('a session', () => {
     const out = () => Promise.reject(new StoreError('down', 'connection', 'no'))
     running = await startAdmin({ broken: { endSession: out, isSessionEnded: out } })
     const { cookie } = await signIn()
-    const headers = { ...noToken, cookie }
-    expect((await running.call('GET', '/api/quota', { headers })).status).toBe(200)
-    const reply = await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })
+    expect(await looked({ cookie })).toBe(200)
+    const reply = await signOut(cookie)
     expect(reply).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })
     expect(reply.headers['set-cookie']).toEqual([expect.stringContaining('tollgate_session=; ')])
-    expect((await running.call('GET', '/api/quota', { headers })).status).toBe(401)
+    expect(await looked({ cookie })).toBe(401)
   })
 
   test('a session is not ended by a page of another site', async () => {
@@ -342,8 +334,7 @@ test.each([
   ['our page', { 'sec-fetch-site': 'same-origin' }],
   ['our page over plain HTTP, where browsers say less', { origin: 'http://10.1.2.3:9090', host: '10.1.2.3:9090' }],
 ])('a change by a session is made from %s', async (_where, headers) => {
-  await start()
-  const { cookie } = await signIn()
+  const cookie = await signedIn()
   expect((await change(cookie, { ...noToken, ...headers })).status).toBe(200)
 })
 
@@ -356,8 +347,7 @@ test.each([
   ['nowhere that it names', {}],
   ['a page that names itself only as the referrer', { referer: 'http://localhost/' }],
 ])('a change by a session is not made from %s', async (_where, headers) => {
-  await start()
-  const { cookie } = await signIn()
+  const cookie = await signedIn()
   expect(await change(cookie, { ...noToken, ...headers })).toMatchObject({
     status: 403,
     json: { error: 'not_from_our_page', msg: expect.stringContaining('Authorization: Bearer') },
@@ -368,62 +358,43 @@ test.each([
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
   'a change by a session is not made by a form, which sends %j',
   async (type) => {
-    await start()
-    const { cookie } = await signIn()
+    const cookie = await signedIn()
     const reply = await change(cookie, { ...ourPage, 'content-type': type }, '{"mode":"loose"}')
     expect(reply).toMatchObject({ status: 403, json: { error: 'not_from_our_page' } })
   },
 )
 
 test('a change by a session may be a DELETE without a body', async () => {
-  await start()
-  const { cookie } = await signIn()
-  const headers = { ...ourPage, cookie }
-  expect((await running.call('DELETE', '/api/users/alice/override', { headers })).status).toBe(404)
-  expect(
-    (
-      await running.call('DELETE', '/api/users/alice/override', {
-        headers: { ...headers, 'content-type': 'application/json' },
-      })
-    ).status,
-  ).toBe(404)
+  const cookie = await signedIn()
+  for (const type of [{}, { 'content-type': 'application/json' }]) {
+    const headers = { ...ourPage, cookie, ...type }
+    expect((await running.call('DELETE', '/api/users/alice/override', { headers })).status).toBe(404)
+  }
 })
 
 test('a change by a session needs no page when it comes with the token itself', async () => {
   await start()
-  expect(
-    (
-      await running.call('PATCH', '/api/quota', {
-        headers: { 'sec-fetch-site': 'cross-site' },
-        body: { mode: 'loose' },
-      })
-    ).status,
-  ).toBe(200)
+  const request = { headers: { 'sec-fetch-site': 'cross-site' }, body: { mode: 'loose' } }
+  expect((await running.call('PATCH', '/api/quota', request)).status).toBe(200)
 })
 
 const viewer = { authorization: `Bearer ${VIEWER}` }
 
 test.each([
-  '/api/session',
-  '/api/quota',
-  '/api/users',
-  '/api/users/alice',
-  '/api/explain?user=alice&method=GET&path=/v1/trial',
-  '/api/now',
-  '/api/routes',
-  '/api/failures',
-  '/api/tokens',
-  '/api/audit',
-])('a viewer looks at %s', async (path) => {
+  ['GET', '/api/session'],
+  ['GET', '/api/quota'],
+  ['GET', '/api/users'],
+  ['GET', '/api/users/alice'],
+  ['GET', '/api/explain?user=alice&method=GET&path=/v1/trial'],
+  ['GET', '/api/now'],
+  ['GET', '/api/routes'],
+  ['GET', '/api/failures'],
+  ['GET', '/api/tokens'],
+  ['GET', '/api/audit'],
+  ['POST', '/api/quota/preview', { mode: 'loose' }],
+])('a viewer looks at what is there and at what a change would do: %s %s', async (method, path, body?: unknown) => {
   await start()
-  expect((await running.call('GET', path, { headers: viewer })).status).toBe(200)
-})
-
-test('a viewer previews a change', async () => {
-  await start()
-  expect((await running.call('POST', '/api/quota/preview', { headers: viewer, body: { mode: 'loose' } })).status).toBe(
-    200,
-  )
+  expect((await running.call(method, path, { headers: viewer, body })).status).toBe(200)
 })
 
 test.each([

@@ -25,10 +25,12 @@ vi.setConfig({ testTimeout: 60_000 })
 const root = join(import.meta.dirname, '../..')
 
 let folder: string
+let file: string
 let watching: ConfigWatch
 const onChange = vi.fn()
 beforeEach(() => {
   folder = tempFolder()
+  file = join(folder, 'tollgate.yaml')
   onChange.mockClear()
 })
 
@@ -37,6 +39,12 @@ async function start(file: string, options: WatchOptions = {}): Promise<void> {
   const known = existsSync(file) ? { loadedHash: hashText(readFileSync(file, 'utf8')) } : {}
   watching = closedAtEnd(watchConfig(file, onChange, { debounceMs: 20, pollMs: 50, ...known, ...options }))
   await sleep(100)
+}
+
+/** As `start`, the file of the test with this content. */
+function startWith(content: string, options?: WatchOptions): Promise<void> {
+  writeFileSync(file, content)
+  return start(file, options)
 }
 
 const calls = (count: number) => vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(count), { timeout: 30_000 })
@@ -60,9 +68,7 @@ async function expectNoMore(count: number): Promise<void> {
 
 describe('a watched file', () => {
   test('a watched file that a pipe takes the place of is noticed, and so is its return', async () => {
-    const file = join(folder, 'config.yaml')
-    writeFileSync(file, 'one')
-    await start(file, { missingMs: 20 })
+    await startWith('one', { missingMs: 20 })
     rmSync(file)
     execFileSync('mkfifo', [file])
     await calls(1)
@@ -72,9 +78,7 @@ describe('a watched file', () => {
   })
 
   test('a watched file that is written again is noticed, each time once', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'a')
-    await start(file)
+    await startWith('a')
     await expectNoMore(0)
     writeFileSync(file, 'b')
     await calls(1)
@@ -84,18 +88,14 @@ describe('a watched file', () => {
   })
 
   test('a watched file that is replaced by a rename is noticed', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'a')
-    await start(file)
+    await startWith('a')
     writeFileSync(join(folder, 'new'), 'b')
     renameSync(join(folder, 'new'), file)
     await calls(1)
   })
 
   test('a watched file is noticed by its folder alone, without looking again and again', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'a')
-    await start(file, { pollMs: 3_600_000 })
+    await startWith('a', { pollMs: 3_600_000 })
     writeFileSync(file, 'b')
     await calls(1)
   })
@@ -110,8 +110,8 @@ describe('a watched file', () => {
       renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
     }
     point(0)
-    symlinkSync('..data/tollgate.yaml', join(folder, 'tollgate.yaml'))
-    await start(join(folder, 'tollgate.yaml'), { pollMs: 3_600_000 })
+    symlinkSync('..data/tollgate.yaml', file)
+    await start(file, { pollMs: 3_600_000 })
     point(1)
     await calls(1)
     rmSync(join(folder, '..v0'), { recursive: true })
@@ -122,8 +122,8 @@ describe('a watched file', () => {
   test('a watched file behind a link to another folder is noticed, although its own folder has no event of it', async () => {
     mkdirSync(join(folder, 'elsewhere'))
     writeFileSync(join(folder, 'elsewhere', 'real.yaml'), 'a')
-    symlinkSync('elsewhere/real.yaml', join(folder, 'tollgate.yaml'))
-    await start(join(folder, 'tollgate.yaml'))
+    symlinkSync('elsewhere/real.yaml', file)
+    await start(file)
     writeFileSync(join(folder, 'elsewhere', 'real.yaml'), 'b')
     await calls(1)
   })
@@ -132,26 +132,22 @@ describe('a watched file', () => {
     mkdirSync(join(folder, 'elsewhere'))
     const link = join(folder, 'elsewhere', 'link.yaml')
     symlinkSync(join(root, 'LICENSE'), link)
-    symlinkSync('elsewhere/link.yaml', join(folder, 'tollgate.yaml'))
-    await start(join(folder, 'tollgate.yaml'))
+    symlinkSync('elsewhere/link.yaml', file)
+    await start(file)
     symlinkSync(join(root, 'package.json'), `${link}.new`)
     renameSync(`${link}.new`, link)
     await calls(1)
   })
 
   test('a watched file that is touched or written with the same content is no change', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'a')
-    await start(file)
+    await startWith('a')
     utimesSync(file, new Date(), new Date(Date.now() + 5000))
     writeFileSync(file, 'a')
     await expectNoMore(0)
   })
 
   test('a watched file that is away for a moment is waited for', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'a')
-    await start(file, { missingMs: 3_600_000 })
+    await startWith('a', { missingMs: 3_600_000 })
     rmSync(file)
     await expectNoMore(0)
     writeFileSync(file, 'b')
@@ -159,9 +155,7 @@ describe('a watched file', () => {
   })
 
   test('a watched file that stays away is reported once, and its return too, also with the same content', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'a')
-    await start(file, { missingMs: 100 })
+    await startWith('a', { missingMs: 100 })
     rmSync(file)
     await calls(1)
     await expectNoMore(1)
@@ -171,16 +165,12 @@ describe('a watched file', () => {
   })
 
   test('a watched file that changed between loading and watching is noticed', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'b')
-    await start(file, { loadedHash: hashText('a') })
+    await startWith('b', { loadedHash: hashText('a') })
     await calls(1)
   })
 
   test('a watched file that is written in pieces is reported once, when it rests', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'a')
-    await start(file, { debounceMs: 300 })
+    await startWith('a', { debounceMs: 300 })
     writeFileSync(file, 'b')
     await sleep(150)
     writeFileSync(file, 'bc')
@@ -190,7 +180,6 @@ describe('a watched file', () => {
   })
 
   test('a watched file that is replaced while it is being read is read again, by the event alone', async () => {
-    const file = join(folder, 'tollgate.yaml')
     // Read in many pieces, between which events come.
     writeFileSync(file, 'a'.repeat(16 * 1024 * 1024))
     writeFileSync(join(folder, 'new'), 'b')
@@ -202,9 +191,7 @@ describe('a watched file', () => {
   })
 
   test('a watched file is let go by close, even while a change is waiting to rest', async () => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, 'a')
-    await start(file, { debounceMs: 200 })
+    await startWith('a', { debounceMs: 200 })
     writeFileSync(file, 'b')
     await sleep(100)
     watching.close()
