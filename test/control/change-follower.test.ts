@@ -52,10 +52,17 @@ beforeEach(() => {
 afterEach(() => keeper.close())
 
 /** Never polls by itself: what is seen was seen by a hint or by asking. */
-async function onlyWhenAsked(): Promise<void> {
+async function onlyWhenAsked(...before: Change[]): Promise<void> {
+  for (const change of before) await store.set(change)
   keeper.close()
   keeper = open(1e9)
   await keeper.start()
+}
+
+/** What the keeper knows after it. */
+async function freshAfter(...changes: Change[]): Promise<ControlState> {
+  for (const change of changes) await store.set(change)
+  return keeper.fresh()
 }
 
 it('a change by an administrator is known once the keeper has started', async () => {
@@ -104,12 +111,10 @@ it('a change by an administrator is reported to every follower until it unsubscr
   await onlyWhenAsked()
   const heard: ControlState[] = []
   const stop = keeper.follow((state) => heard.push(state))
-  await store.set(loose)
-  await keeper.fresh()
+  await freshAfter(loose)
   await keeper.fresh()
   stop()
-  await store.set(forUser('alice', override(5)))
-  await keeper.fresh()
+  await freshAfter(forUser('alice', override(5)))
   expect(heard.map(({ version }) => version)).toEqual([1])
   expect(followed).toEqual([
     { type: 'control_followed', version: 1, before: 0 },
@@ -121,8 +126,7 @@ it('a change by an administrator is in force already when it is reported', async
   await onlyWhenAsked()
   const heard: boolean[] = []
   keeper.follow((state) => heard.push(state === keeper.state()))
-  await store.set(loose)
-  await keeper.fresh()
+  await freshAfter(loose)
   expect(heard).toEqual([true])
 })
 
@@ -133,8 +137,7 @@ it('a change by an administrator reaches the other followers if one fails', asyn
     throw new Error('cannot')
   })
   keeper.follow(({ version }) => heard.push(version))
-  await store.set(loose)
-  await keeper.fresh()
+  await freshAfter(loose)
   expect(heard).toEqual([1])
   expect(followed).toEqual([])
   expect(told).toMatchObject([{ type: 'internal_error', where: 'control' }])
@@ -144,19 +147,15 @@ it('a change by an administrator is reported one by one to those who follow sing
   const heard: string[] = []
   await onlyWhenAsked()
   const stop = keeper.followChanges(({ version, what }) => heard.push(`${version} ${what}`))
-  await store.set(loose)
-  await store.set({ kind: 'quota_reset', category: 'read', windows: [], all: true })
-  await keeper.fresh()
+  await freshAfter(loose, { kind: 'quota_reset', category: 'read', windows: [], all: true })
   await keeper.fresh()
   expect(heard).toEqual(['1 settings', '2 quota_reset'])
   store.remembered = 0
-  await store.set({ kind: 'quota_reset', category: 'read', windows: [], all: true })
-  expect((await keeper.fresh()).version).toBe(3)
+  expect((await freshAfter({ kind: 'quota_reset', category: 'read', windows: [], all: true })).version).toBe(3)
   expect(heard).toHaveLength(2)
   store.remembered = 100
   stop()
-  await store.set(loose)
-  await keeper.fresh()
+  await freshAfter(loose)
   expect(heard).toHaveLength(2)
 })
 
@@ -167,11 +166,9 @@ it('a change by an administrator leaves the parts it does not touch the same obj
   await onlyWhenAsked()
   const before = keeper.state()
   expect([...before.overrides.keys()]).toEqual(['bob'])
-  await store.set(loose)
-  expect((await keeper.fresh()).overrides).toBe(before.overrides)
+  expect((await freshAfter(loose)).overrides).toBe(before.overrides)
   const between = keeper.state()
-  await store.set({ kind: 'reset', user: 'bob' })
-  const { version, settings, overrides } = await keeper.fresh()
+  const { version, settings, overrides } = await freshAfter({ kind: 'reset', user: 'bob' })
   expect(version).toBe(4)
   expect([settings, overrides]).toEqual([between.settings, between.overrides])
   expect(settings).toBe(between.settings)
@@ -180,8 +177,7 @@ it('a change by an administrator leaves the parts it does not touch the same obj
 
 it('a change by an administrator is read change by change, and all of it if there were too many', async () => {
   await onlyWhenAsked()
-  await store.set(loose)
-  await keeper.fresh()
+  await freshAfter(loose)
   expect(store.asked).toContain('since 0')
   expect(store.asked).not.toContain('everything')
   store.isDeaf = true
@@ -214,9 +210,7 @@ it('a change by an administrator is, after any changes, in any pieces, what the 
 }, 60_000)
 
 it("an override that expires is dropped by the store's time, not by ours", async () => {
-  await store.set(forUser('alice', override(5, store.at + 60_000)))
-  await store.set(forUser('bob', override(5)))
-  await onlyWhenAsked()
+  await onlyWhenAsked(forUser('alice', override(5, store.at + 60_000)), forUser('bob', override(5)))
   const heard: string[][] = []
   keeper.follow(({ overrides }) => heard.push([...overrides.keys()]))
   store.at += 59_999
@@ -229,10 +223,11 @@ it("an override that expires is dropped by the store's time, not by ours", async
 })
 
 it('an override that expires of an organisation is dropped by itself, and those of users stay the same object', async () => {
-  await store.set(forUser('alice', override(5)))
-  await store.set(forOrganisation('acme', 7, store.at + 1000))
-  await store.set(forOrganisation('other', 7))
-  await onlyWhenAsked()
+  await onlyWhenAsked(
+    forUser('alice', override(5)),
+    forOrganisation('acme', 7, store.at + 1000),
+    forOrganisation('other', 7),
+  )
   const { overrides } = await keeper.fresh()
   store.at += 1000
   const state = await keeper.fresh()
@@ -243,8 +238,7 @@ it('an override that expires of an organisation is dropped by itself, and those 
 })
 
 it('an override that expires is dropped while the store is out too, as time goes on', async () => {
-  await store.set(forUser('alice', override(5, store.at + 60_000)))
-  await onlyWhenAsked()
+  await onlyWhenAsked(forUser('alice', override(5, store.at + 60_000)))
   store.out = true
   time += 59_999
   await keeper.fresh().catch(() => {})
@@ -255,31 +249,27 @@ it('an override that expires is dropped while the store is out too, as time goes
 })
 
 it('an override that expires is dropped in time also if something else was changed meanwhile', async () => {
-  await store.set(forUser('alice', override(5, store.at + 60_000)))
-  await onlyWhenAsked()
-  await store.set(loose)
-  expect((await keeper.fresh()).overrides.has('alice')).toBe(true)
+  await onlyWhenAsked(forUser('alice', override(5, store.at + 60_000)))
+  expect((await freshAfter(loose)).overrides.has('alice')).toBe(true)
   store.at += 60_000
   expect((await keeper.fresh()).overrides.has('alice')).toBe(false)
 })
 
 it('an override that expires comes back with a later one for the same user', async () => {
-  await store.set(forUser('alice', override(5, store.at + 1000)))
-  await onlyWhenAsked()
+  await onlyWhenAsked(forUser('alice', override(5, store.at + 1000)))
   store.at += 1000
   await keeper.fresh()
-  await store.set(forUser('alice', override(7, store.at + 1000)))
-  expect((await keeper.fresh()).overrides.get('alice')).toEqual({ version: 2, value: override(7, store.at + 1000) })
+  expect((await freshAfter(forUser('alice', override(7, store.at + 1000)))).overrides.get('alice')).toEqual({
+    version: 2,
+    value: override(7, store.at + 1000),
+  })
 })
 
 it('an override that expires comes back if the clock of the store had leapt ahead and is set back', async () => {
-  await store.set(forUser('alice', override(5, store.at + 60_000)))
-  await store.set(forUser('bob', override(5)))
-  await onlyWhenAsked()
+  await onlyWhenAsked(forUser('alice', override(5, store.at + 60_000)), forUser('bob', override(5)))
   store.at += 3_600_000
   expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['bob'])
-  await store.set(loose)
-  expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['bob'])
+  expect([...(await freshAfter(loose)).overrides.keys()]).toEqual(['bob'])
   store.at -= 3_600_000
   expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['alice', 'bob'])
   store.at += 60_000
@@ -330,8 +320,7 @@ describe('while the store is out', () => {
 
   it('the keeper keeps what it knew, reports each outage once, and catches up with what was changed meanwhile', async () => {
     await onlyWhenAsked()
-    await store.set(loose)
-    await keeper.fresh()
+    await freshAfter(loose)
     for (let outage = 1; outage <= 2; outage++) {
       store.out = true
       for (let i = 0; i < 3; i++) await expect(keeper.fresh()).rejects.toThrow('nobody there')
@@ -375,9 +364,7 @@ describe('while the store is out', () => {
 describe('a version that is lower than one seen before', () => {
   beforeEach(async () => {
     await onlyWhenAsked()
-    await store.set(loose)
-    await store.set(forUser('alice', override(5)))
-    await keeper.fresh()
+    await freshAfter(loose, forUser('alice', override(5)))
   })
 
   it('once is passed over: it is the late response of a store that is being replaced', async () => {
@@ -401,9 +388,7 @@ describe('a version that is lower than one seen before', () => {
 describe('a store that has lost changes and made as many others between two looks', () => {
   beforeEach(async () => {
     await onlyWhenAsked()
-    await store.set(loose)
-    await store.set(forUser('alice', override(5)))
-    await keeper.fresh()
+    await freshAfter(loose, forUser('alice', override(5)))
     store.at += 1000
   })
 
@@ -428,8 +413,7 @@ describe('a store that has lost changes and made as many others between two look
     await keeper.fresh()
     store.asked.length = 0
     store.isDeaf = true
-    await store.set(loose)
-    await keeper.fresh()
+    await freshAfter(loose)
     await keeper.fresh()
     expect(store.asked).toEqual(['version', 'since 2', 'version'])
   })

@@ -85,6 +85,13 @@ async function create(made = mint()): Promise<{ token: string; record: AccessKey
   return made
 }
 
+/** One that the keeper has known since its start. */
+async function known(): Promise<{ token: string; record: AccessKeyRecord }> {
+  const made = await create()
+  await control.start()
+  return made
+}
+
 async function revoke(record: AccessKeyRecord): Promise<void> {
   const change = revocationOf({ ...record, record }, 5000)
   records.set(record.id, change.record)
@@ -169,8 +176,7 @@ it('an access key that was made elsewhere a moment before is known to the first 
 })
 
 it('an access key that was changed is read once more if the store failed before its record was read', async () => {
-  const { token, record } = await create()
-  await control.start()
+  const { token, record } = await known()
   store.isDeaf = true
   failing = 1
   await revoke(record)
@@ -180,8 +186,7 @@ it('an access key that was changed is read once more if the store failed before 
 })
 
 it('an access key that was revoked lets nobody in if its record cannot be read', async () => {
-  const { token, record } = await create()
-  await control.start()
+  const { token, record } = await known()
   unreadable.add(record.id)
   await revoke(record)
   await control.fresh()
@@ -189,8 +194,7 @@ it('an access key that was revoked lets nobody in if its record cannot be read',
 })
 
 it('an access key that is revoked is known as such by the next look', async () => {
-  const { token, record } = await create()
-  await control.start()
+  const { token, record } = await known()
   store.isDeaf = true
   await revoke(record)
   time += 1199
@@ -244,8 +248,7 @@ it('an access key is known also after more changes than are read one by one', as
 })
 
 it('an access key that takes the place of another one gives that one its end, which is seen with it', async () => {
-  const { token, record } = await create()
-  await control.start()
+  const { token, record } = await known()
   const fresh = mint()
   const change = rotationOf(fresh.record, record, 9000)
   for (const each of [change.record, change.replaced as AccessKeyRecord]) records.set(each.id, each)
@@ -290,8 +293,7 @@ it('an access key is not held if access keys are switched off, and is when they 
 
 describe('while the store is out', () => {
   it('a known access key is good as long as its revocation would have been seen, and no longer', async () => {
-    const { token } = await create()
-    await control.start()
+    const { token } = await known()
     store.out = true
     time += 1199
     expect(keys.find(token)).toMatchObject({ user: 'alice' })
@@ -334,8 +336,7 @@ it('a flood of made-up access keys asks the store ten times a second, whatever i
 })
 
 it('a flood of made-up access keys has a hundred that wait: the others are refused at once, and known ones are let in', async () => {
-  const { token } = await create()
-  await control.start()
+  const { token } = await known()
   let response: () => void = () => {}
   store.pace = new Promise((resolve) => {
     response = resolve

@@ -9,6 +9,7 @@ import { StoreError } from '../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { settled } from '../observe/settled.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { FILE } from './settings-of-a-file.ts'
 
 const T = Date.UTC(2026, 10, 27, 9)
@@ -32,12 +33,14 @@ interface Replica {
   readonly unknown: [Change, Author][]
 }
 
-/** Some replicas on one store, whose clock the test has in hand. */
-/** @param brokenFrom the first of the replicas whose calls `broken` takes the place of */
+/**
+ * Some replicas on one store, whose clock the test has in hand.
+ * @param brokenFrom the first of the replicas whose calls `broken` takes the place of
+ */
 function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, brokenFrom = 0 } = {}) {
   let at = T
   const outcomes: Outcome[] = []
-  const store = openSqliteStore({ file: ':memory:', clock: () => at })
+  const store = closedAtEnd(openSqliteStore({ file: ':memory:', clock: () => at }))
   const replicas = Array.from({ length: count }, (_, i): Replica => {
     const theirs = { ...store, ...(i >= brokenFrom && broken) }
     const control = createChangeFollower({ store: theirs, observe: () => {}, now: () => at })
@@ -82,7 +85,7 @@ function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, broken
 }
 
 test('a change that is to begin later is made when its time has come, once over all replicas, and ends by itself', async () => {
-  const { pass, replicas, set, settings, inForce, audit, store } = world(5)
+  const { pass, replicas, set, settings, inForce, audit } = world(5)
   await set(scheduled({ shadow: true }, start(T + MINUTE, { until: T + 3 * MINUTE })))
   await pass(T + MINUTE - 1)
   expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true }))
@@ -97,7 +100,6 @@ test('a change that is to begin later is made when its time has come, once over 
     'schedule: ends as scheduled by ann: a busy evening',
   ])
   expect(await audit()).toHaveLength(3)
-  await store.close()
 })
 
 test('a change that is to begin later is not made if its end has passed too, as while nobody was there', async () => {
@@ -107,11 +109,10 @@ test('a change that is to begin later is not made if its end has passed too, as 
   expect(await settings()).toEqual({})
   expect((await store.readAudit(null, 9)).map(upsetOf)).toEqual(['not_made', null])
   expect((await audit())[0]).toMatch(/^schedule: is not made as scheduled by ann: a busy evening: its end had come/)
-  await store.close()
 })
 
 test('a change that is to begin later rests under a configuration that has no place for it, and the audit says why', async () => {
-  const { pass, set, settings, audit, store, outcomes } = world()
+  const { pass, set, settings, audit, outcomes } = world()
   const value = { baselines: { personal: { gone: { '1h': 5 } } } }
   await set(scheduled({}, start(T + MINUTE, { value })))
   await pass(T + MINUTE)
@@ -122,21 +123,19 @@ test('a change that is to begin later rests under a configuration that has no pl
     /^schedule: is not made as scheduled by ann: a busy evening: baselines.personal.gone.1h: rests, since the file has no such plan, category/,
   )
   expect(outcomes).toEqual(['not_made'])
-  await store.close()
 })
 
 test('a change that is to begin later is made by a replica whose configuration takes it, if others refuse it', async () => {
   const windows = FILE.windows.filter(({ name }) => name !== '1d')
-  const { pass, set, settings, replicas, store } = world(2, { file: [{ ...FILE, windows }, FILE] })
+  const { pass, set, settings, replicas } = world(2, { file: [{ ...FILE, windows }, FILE] })
   await set(scheduled({}, start(T + MINUTE, { value: { baselines: { personal: { read: { '1d': 5 } } } } })))
   await pass(T + MINUTE)
   expect(await settings()).toEqual({ baselines: { personal: { read: { '1d': 5 } } } })
   expect(replicas.map(({ made }) => made.length)).toEqual([0, 1])
-  await store.close()
 })
 
 test('a change that is to begin later is one of several, which are made in the order of their times', async () => {
-  const { pass, set, settings, inForce, audit, store } = world()
+  const { pass, set, settings, inForce, audit } = world()
   const first = start(T + MINUTE, { until: T + 2 * MINUTE })
   const second = start(T + 2 * MINUTE, { value: { mode: 'conservative' }, why: null })
   await set(scheduled({}, first, second))
@@ -149,7 +148,6 @@ test('a change that is to begin later is one of several, which are made in the o
     'schedule: ends as scheduled by ann: a busy evening',
     'schedule: begins as scheduled by ann: a busy evening',
   ])
-  await store.close()
 })
 
 describe('a guarded change', () => {
@@ -168,7 +166,7 @@ describe('a guarded change', () => {
   }
 
   test('a guarded change is taken back once over all replicas, if too much is refused', async () => {
-    const { pass, set, replicas, settings, audit, store } = world(4)
+    const { pass, set, replicas, settings, audit } = world(4)
     await set(guarded())
     await pass(T)
     for (const replica of replicas) decide(replica, 20, 1)
@@ -180,11 +178,10 @@ describe('a guarded change', () => {
         /^guard: takes back the change of ann: 10.0 % of \d+ weighed requests were refused, and 5 % may be$/,
       ),
     ])
-    await store.close()
   })
 
   test('a guarded change stays if little is refused, and its guard ends', async () => {
-    const { pass, set, replicas, settings, audit, store } = world(2)
+    const { pass, set, replicas, settings, audit } = world(2)
     await set(guarded())
     await pass(T)
     decide(replicas[0] ?? { keeper: undefined }, 20, 0)
@@ -196,7 +193,6 @@ describe('a guarded change', () => {
     expect((await audit())[0]).toMatch(
       /^guard: keeps the change of ann: 0\.0 % of (?:200|19\d) weighed requests were refused$/,
     )
-    await store.close()
   })
 
   test('a guarded change is not judged by what was refused before it, nor by what is charged in addition', async () => {
@@ -210,7 +206,6 @@ describe('a guarded change', () => {
     await pass(T + MINUTE)
     expect(await settings()).toMatchObject({ layers: [{ guard }] })
     expect(await store.readGuard('g')).toEqual({ requests: 0, refused: 0 })
-    await store.close()
   })
 
   test('a guarded change is judged by what processes have counted that have ended since', async () => {
@@ -221,11 +216,10 @@ describe('a guarded change', () => {
     await store.countForGuard('g', 'a process that is gone', { requests: 100, refused: 90 })
     await pass(T + MINUTE)
     expect(await settings()).toEqual({ shadow: false })
-    await store.close()
   })
 
   test('a guarded change is not judged by what was counted for the guard before', async () => {
-    const { pass, set, replicas, settings, store } = world()
+    const { pass, set, replicas, settings } = world()
     const [replica] = replicas
     await set(guarded())
     await pass(T)
@@ -234,7 +228,6 @@ describe('a guarded change', () => {
     await set(scheduled({}, layer({ id: 'more', guard: { ...guard, id: 'h' } })))
     await replica?.keeper.look()
     expect(await settings()).toMatchObject({ layers: [{ guard: { id: 'h' } }] })
-    await store.close()
   })
 
   test('a guarded change is not judged by what is decided while the store is out', async () => {
@@ -254,11 +247,10 @@ describe('a guarded change', () => {
     replica?.keeper.observer({ type: 'store_recovered', downMs: 1000 })
     await pass(T + 2 * MINUTE)
     expect(await settings()).toMatchObject({ layers: [{ guard }] })
-    await store.close()
   })
 
   test('a guarded change is one of two that are guarded: the newer one is taken back first, and then the older one is counted anew', async () => {
-    const { pass, set, replicas, settings, audit, store } = world(2)
+    const { pass, set, replicas, settings, audit } = world(2)
     const newer = layer({ id: 'newer', from: T + 1, value: { shadow: true }, guard: { ...guard, id: 'h' }, who: 'bob' })
     await set(scheduled({}, layer({ value: { mode: 'conservative' } }), newer))
     await pass(T + 1)
@@ -273,11 +265,10 @@ describe('a guarded change', () => {
     for (const replica of replicas) decide(replica, 20, 1)
     await pass(T + 3 * MINUTE)
     expect(await settings()).toEqual({})
-    await store.close()
   })
 
   test('a guarded change goes on through starts and ends of other values', async () => {
-    const { pass, set, replicas, settings, audit, store } = world()
+    const { pass, set, replicas, settings, audit } = world()
     const others = [
       start(T + 1, { id: 'a', value: { shadow: true }, until: T + MINUTE, begun: true }),
       start(T + 2 * MINUTE, { id: 'b', value: { global: { multiplier: 2 } } }),
@@ -296,39 +287,35 @@ describe('a guarded change', () => {
       'schedule: ends',
       'ann: null',
     ])
-    await store.close()
   })
 
   test('a guarded change is guarded no more once something begins that sets all of its values', async () => {
-    const { pass, set, settings, store } = world()
+    const { pass, set, settings } = world()
     const begins = start(T + MINUTE, { until: T + 2 * MINUTE })
     await set(scheduled({}, layer({ value: { mode: 'conservative' } }), begins))
     await pass(T + MINUTE)
     expect(await settings()).toEqual(scheduled({ mode: 'conservative' }, { ...begins, begun: true }))
-    await store.close()
   })
 
   test('a guarded change may be scheduled: it is guarded from when it is made', async () => {
-    const { pass, set, replicas, settings, store } = world()
+    const { pass, set, replicas, settings } = world()
     await set(scheduled({}, start(T + MINUTE, { guard: { id: 'g', until: T + 3 * MINUTE, refused: 0.1 } })))
     await pass(T + MINUTE)
     decide(replicas[0] ?? { keeper: undefined }, 20, 2)
     await pass(T + 2 * MINUTE)
     expect(await settings()).toEqual({})
-    await store.close()
   })
 })
 
 test('without anything that is due the store is not asked', async () => {
   let asked = 0
-  const { pass, replicas, set, store } = world()
+  const { pass, replicas, set } = world()
   const [replica] = replicas
   await set(scheduled({}, start(T + MINUTE)))
   await pass(T)
   replica?.control.follow(() => asked++)
   for (let i = 0; i < 10; i++) await replica?.keeper.look()
   expect(asked).toBe(0)
-  await store.close()
 })
 
 test('a replica that was cut off makes nothing that others have made meanwhile', async () => {
@@ -354,7 +341,6 @@ test('a replica that was cut off makes nothing that others have made meanwhile',
   expect(replicas.map(({ made }) => made.length)).toEqual([2, 0])
   expect(await audit()).toHaveLength(3)
   expect(await settings()).toEqual({})
-  await store.close()
 })
 
 test('a change whose reply is lost is reported as one that may have been made, and is not made twice', async () => {
@@ -376,7 +362,6 @@ test('a change whose reply is lost is reported as one that may have been made, a
   expect(again.replicas[0]?.made).toEqual([])
   expect(await again.settings()).toEqual({ mode: 'loose' })
   expect(await again.audit()).toHaveLength(2)
-  await again.store.close()
 })
 
 test('times that do not go together are refused with the place', () => {
