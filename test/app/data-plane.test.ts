@@ -10,21 +10,20 @@ import type { Store } from '../../src/store/store.ts'
 import { ecKey, serve, serveJson } from '../auth/support.ts'
 import { understood } from '../e2e/harness.ts'
 import { request } from '../observe/request.ts'
-import { closedAtEnd } from '../setup/at-end.ts'
+import { atEnd, closedAtEnd } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 
 test('a store that connects while the parts are still made, as a reference that is read, is no internal error', async () => {
   const seen: Observation[] = []
-  const { observe, store, making } = make('reference: { path: /reference }', (observation) => seen.push(observation))
+  const { observe, making } = make('reference: { path: /reference }', (observation) => seen.push(observation))
   observe({ type: 'store_connected' })
   const serving = await making
   expect(seen).toEqual([{ type: 'store_connected' }])
   await serving.stop()
-  await store.close()
 })
 
 test('a gateway is ready from its start until it drains, and says which of the two it waits for', async () => {
-  const { store, making } = make('listen: 127.0.0.1:0')
+  const { making } = make('listen: 127.0.0.1:0')
   const serving = await making
   expect(serving.ready(true)).toMatchObject({ ready: false, reasons: expect.arrayContaining(['starting']) })
   await serving.start()
@@ -37,16 +36,13 @@ test('a gateway is ready from its start until it drains, and says which of the t
   serving.drain.turn(false)
   expect(serving.ready()).toEqual({ ready: false, reasons: ['draining'] })
   await stopped
-  await store.close()
 })
 
 test('a gateway that starts without the keys of an issuer is not ready for readiness.credentials, then ready, and names it until the keys come', async () => {
   const { jwk } = ecKey('one')
   const server = await serve(serveJson({ jwks_uri: 'https://id.test/keys' }))
   const jwt = `{ issuer: "https://id.test", audience: t, jwks: "${server.url}", algorithms: [ES256] }`
-  const { store, making } = make(`listen: 127.0.0.1:0\nauth: { jwt: [${jwt}] }\nreadiness: { credentials: 1s }`)
-  const serving = await making
-  await serving.start()
+  const serving = await started(`listen: 127.0.0.1:0\nauth: { jwt: [${jwt}] }\nreadiness: { credentials: 1s }`)
   const reasons = [
     'https://id.test: no signing key of this issuer is known, so none of its tokens is accepted (the log says why)',
   ]
@@ -59,8 +55,6 @@ test('a gateway that starts without the keys of an issuer is not ready for readi
   const { config, hash } = understood(`upstream: { url: "https://127.0.0.1:1" }\n${other}`)
   await serving.reload(config, hash)
   await expect.poll(() => serving.ready()).toEqual({ ready: true, reasons: [] })
-  await serving.stop()
-  await store.close()
 })
 
 test('a gateway that starts is ready as soon as keys and providers are there, however long it might wait', async () => {
@@ -69,11 +63,9 @@ test('a gateway that starts is ready as soon as keys and providers are there, ho
   const [keys, provider] = [await serve(out), await serve(out)]
   const jwt = `{ issuer: "https://id.test", audience: t, jwks: "${keys.url}", algorithms: [ES256] }`
   const asked = `{ url: "${provider.url}", client_id: gateway, client_secret: secret, audience: t }`
-  const { store, making } = make(
+  const serving = await started(
     `listen: 127.0.0.1:0\nauth: { jwt: [${jwt}], introspection: [${asked}] }\nreadiness: { credentials: 10m }`,
   )
-  const serving = await making
-  await serving.start()
   const missing = () =>
     serving
       .ready()
@@ -86,15 +78,11 @@ test('a gateway that starts is ready as soon as keys and providers are there, ho
   provider.answer = serveJson({ active: false })
   await expect.poll(() => serving.ready(), { timeout: 10_000 }).toEqual({ ready: true, reasons: [] })
   keys.answer = provider.answer = out
-  await serving.stop()
-  await store.close()
   await Promise.all([keys.close(), provider.close()])
 })
 
 test('a gateway whose event loop is lastingly late is ready, and says so', async () => {
-  const { store, making } = make('listen: 127.0.0.1:0\nedge: { max_lag: 20ms }')
-  const serving = await making
-  await serving.start()
+  const serving = await started('listen: 127.0.0.1:0\nedge: { max_lag: 20ms }')
   const lateness = async (): Promise<readonly string[]> => {
     for (let i = 0; i < 8; i++) {
       for (const until = performance.now() + 120; performance.now() < until; );
@@ -105,13 +93,11 @@ test('a gateway whose event loop is lastingly late is ready, and says so', async
   await expect.poll(lateness).toEqual(['the event loop is lastingly late (edge.max_lag): requests are refused'])
   expect(serving.ready().ready).toBe(true)
   await expect.poll(() => serving.ready(), { timeout: 10_000 }).toEqual({ ready: true, reasons: [] })
-  await serving.stop()
-  await store.close()
 })
 
 test('a configuration that is still being made into parts when the gateway stops does not come into force', async () => {
   const seen: Observation['type'][] = []
-  const { store, making } = make('listen: 127.0.0.1:0', ({ type }) => seen.push(type))
+  const { making } = make('listen: 127.0.0.1:0', ({ type }) => seen.push(type))
   const serving = await making
   await serving.start()
   const before = serving.configuration()
@@ -119,13 +105,10 @@ test('a configuration that is still being made into parts when the gateway stops
   await Promise.all([serving.reload(config, hash), serving.stop()])
   expect(serving.configuration()).toBe(before)
   expect(seen.filter((type) => type === 'config_loaded')).toHaveLength(1)
-  await store.close()
 })
 
 test('the store follows a configuration once its parts are made, and a configuration that the store refuses does not come into force', async () => {
-  const { store, making } = make('listen: 127.0.0.1:0', () => {})
-  const serving = await making
-  await serving.start()
+  const serving = await started('listen: 127.0.0.1:0', () => {})
   const taken: string[] = []
   const [good, bad] = ['url: "http://127.0.0.1:2"', 'url: "https://127.0.0.1:2", tls: { ca: /nowhere/ca.pem }'].map(
     (it) => understood(`upstream: { ${it} }`),
@@ -138,22 +121,16 @@ test('the store follows a configuration once its parts are made, and a configura
   expect(serving.configuration()).toBe(before)
   await serving.reload(good.config, good.hash, take('good'))
   expect(taken).toEqual(['good'])
-  await serving.stop()
-  await store.close()
 })
 
 test('a gateway that is ready without its store, as it may admit alone, stays so when a reload takes that away', async () => {
-  const redis = openRedisStore({ url: `redis://127.0.0.1:${await freePort()}`, observe: () => {} })
+  const redis = closedAtEnd(openRedisStore({ url: `redis://127.0.0.1:${await freePort()}`, observe: () => {} }))
   const shares = (share: string) => `quota: { store_outage: { read: ${share}, write: refuse } }`
-  const { store, making } = make(`listen: 127.0.0.1:0\n${shares('{ allow: 10% }')}`, () => {}, '', redis)
-  const serving = await making
-  await serving.start()
+  const serving = await started(`listen: 127.0.0.1:0\n${shares('{ allow: 10% }')}`, () => {}, '', redis)
   expect(serving.ready()).toEqual({ ready: true, reasons: ['the quota store does not answer'] })
   const { config, hash } = understood(`upstream: { url: "http://127.0.0.1:2" }\n${shares('refuse')}`)
   await serving.reload(config, hash)
   expect(serving.ready().ready).toBe(true)
-  await serving.stop()
-  await store.close()
 })
 
 test('bounds of the adaptive factor that a reload changes are those of the factor at once', async () => {
@@ -170,7 +147,6 @@ test('bounds of the adaptive factor that a reload changes are those of the facto
   expect(factors).toEqual([1, 0.5, 0.25])
   expect(serving.adaptive().factor).toBe(0.25)
   await serving.stop()
-  await store.close()
 })
 
 test('a gateway that has stopped, or whose parts cannot be made, does nothing at intervals any more', async () => {
@@ -185,7 +161,6 @@ test('a gateway that has stopped, or whose parts cannot be made, does nothing at
     expect(callsWithin(60_000, store)).toBeGreaterThan(60)
     await serving.stop()
     expect(callsWithin(60_000, store)).toBe(0)
-    await Promise.all([store.close(), failing.store.close()])
   } finally {
     vi.useRealTimers()
   }
@@ -211,11 +186,19 @@ test('a gateway stops, however long its store keeps silent about what was kept o
   await serving.stop()
 })
 
+/** A gateway that has started, and stops behind its test. */
+async function started(...what: Parameters<typeof make>) {
+  const serving = await make(...what).making
+  atEnd(() => serving.stop())
+  await serving.start()
+  return serving
+}
+
 function make(
   text: string,
   reader: Observer = () => {},
   upstream = '',
-  store: Store = openSqliteStore({ file: ':memory:' }),
+  store: Store = closedAtEnd(openSqliteStore({ file: ':memory:' })),
 ) {
   const { config, hash } = understood(`upstream: { url: "https://127.0.0.1:1", ${upstream} }\n${text}`)
   const readers = [reader]
