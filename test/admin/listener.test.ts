@@ -5,13 +5,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
-import { NOW, type Running, startAdmin, TOKEN, VIEWER } from './running.ts'
-
-let running: Running
-async function start(...args: Parameters<typeof startAdmin>) {
-  running = await startAdmin(...args)
-  return running
-}
+import { NOW, startAdmin as start, TOKEN, VIEWER } from './running.ts'
 
 const wrong = { authorization: 'Bearer wrong' }
 const none = { authorization: '' }
@@ -548,9 +542,7 @@ test.each([
 
 test('an address of the admin listener that is taken is an error', async () => {
   const { url } = await start()
-  await expect(startAdmin({ listen: { host: '127.0.0.1', port: Number(new URL(url).port) } })).rejects.toThrow(
-    'EADDRINUSE',
-  )
+  await expect(start({ listen: { host: '127.0.0.1', port: Number(new URL(url).port) } })).rejects.toThrow('EADDRINUSE')
 })
 
 test('closing ends idle connections and lets a request under way finish', async () => {

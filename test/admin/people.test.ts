@@ -14,6 +14,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   provider = await startPeopleProvider()
+  provider.who = ANN
   gateways = []
 })
 
@@ -59,7 +60,6 @@ const whoIs = async (gateway: Running, cookies: readonly string[]) =>
 describe('signing in by a provider', () => {
   test('signing in by a provider gives a session of an hour, in whose name the audit has what is changed', async () => {
     const gateway = await start()
-    provider.who = ANN
     const reply = await signIn(gateway)
     const expiresAt = new Date(NOW + HOUR).toISOString()
     const host = new URL(provider.issuer).host
@@ -149,7 +149,6 @@ describe('signing in by a provider', () => {
   test('a session of a person ends with the hour, and when the group gives no role any more or the secret is another', async () => {
     let clock = NOW
     const gateway = await start(yamlOf(), { now: () => clock })
-    provider.who = ANN
     const cookies = cookiesOf(await signIn(gateway))
     clock += HOUR
     expect(await whoIs(gateway, cookies)).toMatchObject({ name: null })
@@ -175,7 +174,6 @@ describe.each(['sqlite', 'redis'] as const)('two gateways over one store of %s',
 
   test(`a sign-in that one gateway over ${kind} begins may end at the other, and signing out there ends the session at both`, async () => {
     const [one, other] = [await start(yamlOf(), { store }), await start(yamlOf(), { store })]
-    provider.who = ANN
     // As a balancer does it: one address for both.
     const { to, kept } = await begin(one)
     const returned = await provider.visit(to)
@@ -205,13 +203,11 @@ describe('a provider that is away', () => {
     const body = { token: TOKEN }
     expect((await gateway.call('POST', '/api/session', { headers: fromPage(gateway), body })).status).toBe(200)
     provider.instead = null
-    provider.who = ANN
     expect((await signIn(gateway)).status).toBe(200)
   })
 
   test('a provider that goes away between the two ends of a sign-in is told apart from one that refuses', async () => {
     const gateway = await start()
-    provider.who = ANN
     const { to, kept } = await begin(gateway)
     const returned = await provider.visit(to)
     provider.instead = (path, request) => path === '/token' && request.destroy() !== undefined
@@ -224,7 +220,6 @@ describe('whoever attacks a sign-in', () => {
 
   test('a code is good once, in the browser that began, and with the state that it got', async () => {
     const gateway = await start()
-    provider.who = ANN
     const [mine, theirs] = [await begin(gateway), await begin(gateway)]
     const returned = await provider.visit(mine.to)
     const forged = new URLSearchParams(returned)
@@ -240,7 +235,6 @@ describe('whoever attacks a sign-in', () => {
 
   test('a code with the verifier or the nonce of another sign-in is good for nothing', async () => {
     const gateway = await start()
-    provider.who = ANN
     for (const part of [1, 2]) {
       const { to, kept } = await begin(gateway)
       const parts = String(kept[0]).split('.')
@@ -253,7 +247,6 @@ describe('whoever attacks a sign-in', () => {
     const gateway = await start(yamlOf(), { hosts: ['ops.test'] })
     const page = { authorization: '', host: 'ops.test', origin: 'https://ops.test', 'sec-fetch-site': 'same-origin' }
     provider.serveFor('https://ops.test')
-    provider.who = ANN
     const reply = await gateway.call('POST', '/api/session/provider', { headers: page })
     const [cookie = ''] = cookiesOf(reply)
     expect(reply.headers['set-cookie']).toEqual([
@@ -270,7 +263,6 @@ describe('whoever attacks a sign-in', () => {
 
   test('a page of another site, or one under a host that is not ours, neither begins nor ends a sign-in', async () => {
     const gateway = await start()
-    provider.who = ANN
     const page = fromPage(gateway)
     const refusals: [Record<string, string>, number, string][] = [
       [{ ...page, 'sec-fetch-site': 'cross-site' }, 403, 'not_from_our_page'],
@@ -310,7 +302,6 @@ describe('whoever attacks a sign-in', () => {
 
   test('a session that a browser had before is not the one that it has after the sign-in', async () => {
     const gateway = await start()
-    provider.who = ANN
     const { to, kept } = await begin(gateway)
     const planted = 'tollgate_session=1.planted.by-somebody'
     const reply = await finish(gateway, await provider.visit(to), [...kept, planted])

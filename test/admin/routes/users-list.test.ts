@@ -1,8 +1,9 @@
 import { request } from 'node:http'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { sessionCookie } from '../../../src/admin/session-cookie.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { closedAtEnd } from '../../setup/at-end.ts'
 import { sharedRedis } from '../../setup/redis.ts'
 import { whenReady } from '../../store/redis/ready.ts'
 import { NOW, type Reply, type Running, startAdmin, TOKEN, YAML } from '../running.ts'
@@ -15,16 +16,28 @@ beforeEach(async () => {
   running = await startAdmin({ now: () => clock })
 })
 
+async function startOn(kind: string, yaml = YAML): Promise<void> {
+  await running.stop()
+  if (kind === 'Redis') {
+    const store = closedAtEnd(openRedisStore({ ...(await sharedRedis()), deadlineMs: 5000, observe: () => {} }))
+    await whenReady(store)
+    running = await startAdmin({ store, yaml, now: Date.now })
+  } else running = await startAdmin({ yaml, now: () => clock })
+}
+
+/** Another listener on the store of the test, some of whose calls are these. */
+const beside = (broken: Partial<Store>) => startAdmin({ store: running.store, broken })
+
 const get = (path: string) => running.call('GET', path)
 const put = (user: string, body: unknown) => running.call('PUT', `/api/users/${user}/override`, { body })
 const override = { read: { '1h': 500 }, reason: 'a big event' }
 
-async function all(query = '', limit = 3): Promise<Reply['json'][]> {
+async function all(query = '', limit = 3, filter = ''): Promise<Reply['json'][]> {
   const users = []
   let next: string | null = ''
   while (next !== null) {
     const { json }: Reply = await get(
-      `/api/users?query=${encodeURIComponent(query)}&limit=${limit}${next && `&cursor=${next}`}`,
+      `/api/users?query=${encodeURIComponent(query)}&limit=${limit}${filter}${next && `&cursor=${next}`}`,
     )
     expect(json.users.length).toBeLessThanOrEqual(limit)
     users.push(...json.users)
@@ -66,21 +79,8 @@ describe('the list of users', () => {
   })
 
   describe.each(['embedded', 'Redis'])('in the store %s', (kind) => {
-    let redis: Awaited<ReturnType<typeof sharedRedis>> | undefined
-    let store: Store | undefined
-    afterEach(async () => {
-      await store?.close()
-      redis = store = undefined
-    })
-
     test('the list of users in the store begins with the user whose id is what is searched for, and has that user once', async () => {
-      if (kind === 'Redis') {
-        redis = await sharedRedis()
-        store = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
-        await whenReady(store)
-        await running.stop()
-        running = await startAdmin({ store, now: Date.now })
-      }
+      await startOn(kind)
       for (let i = 0; i < 300; i++) await running.spend(`bob-${i}`, 'read', 2)
       await running.spend('bob', 'read', 1)
       await put('bob-with-more', override)
@@ -229,22 +229,9 @@ describe('the list of users', () => {
 
 describe.each(['embedded', 'Redis'])('the filters of the list of users, in the store %s', (kind) => {
   const PLANS = YAML.replace('quota:\n', 'quota:\n  plans: { gold: { personal: { read: { 1h: 200 } } }, free: {} }\n')
-  let redis: Awaited<ReturnType<typeof sharedRedis>> | undefined
-  let store: Store | undefined
-  afterEach(async () => {
-    await store?.close()
-    redis = store = undefined
-  })
-
   /** Of 120 tokens of read; a request costs 2. */
   async function fill(): Promise<void> {
-    await running.stop()
-    if (kind === 'Redis') {
-      redis = await sharedRedis()
-      store = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
-      await whenReady(store)
-      running = await startAdmin({ store, yaml: PLANS, now: Date.now })
-    } else running = await startAdmin({ yaml: PLANS, now: () => clock })
+    await startOn(kind, PLANS)
     const spent = { full: 119, 'full-gold': 199, gold: 119, raised: 119, 'shadow-full': 4, calm: 5 }
     for (const [user, cost] of Object.entries(spent)) await running.spend(user, 'read', cost)
     const payer = (user: string) => ({ user, organisation: user === 'gold' ? 'acme' : null, plan: 'gold' })
@@ -302,14 +289,8 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
 
   test('the filters of the list of users, in the store have each once, page by page', async () => {
     await fill()
-    const users: string[] = []
-    for (let next: string | null = ''; next !== null; ) {
-      const { json }: Reply = await get(`/api/users?blocked=true&limit=1${next && `&cursor=${next}`}`)
-      expect(json.users.length).toBeLessThanOrEqual(1)
-      users.push(...json.users.map(({ user }: { user: string }) => user))
-      next = json.next
-    }
-    expect(users.toSorted()).toEqual(['full', 'full-gold', 'void'])
+    const users = await all('', 1, '&blocked=true')
+    expect(users.map(({ user }) => user).sort()).toEqual(['full', 'full-gold', 'void'])
   })
 })
 
@@ -328,14 +309,10 @@ test('whoever is to have an override is found without a look at everybody', asyn
   for (const user of ['a', 'b', 'c']) await put(user, override)
   await running.spend('a', 'read', 2)
   let scans = 0
-  const { store } = running
-  const seen = await startAdmin({
-    store,
-    broken: {
-      scanUsers(cursor) {
-        scans++
-        return store.scanUsers(cursor)
-      },
+  const seen = await beside({
+    scanUsers(cursor) {
+      scans++
+      return running.store.scanUsers(cursor)
     },
   })
   for (const query of ['override=true', 'shadow=true']) {
@@ -352,14 +329,10 @@ test('a filter reads the use of so many with an override and no more, and the ne
   const file = await running.call('PUT', '/api/overrides', { headers, body: lines.join('\n') })
   expect(file).toMatchObject({ status: 200, json: { added: 1500 } })
   let reads = 0
-  const { store } = running
-  const counted = await startAdmin({
-    store,
-    broken: {
-      readUsage(...wish: Parameters<Store['readUsage']>) {
-        reads++
-        return store.readUsage(...wish)
-      },
+  const counted = await beside({
+    readUsage(...wish: Parameters<Store['readUsage']>) {
+      reads++
+      return running.store.readUsage(...wish)
     },
   })
   const first = await counted.call('GET', '/api/users?blocked=true')
@@ -370,19 +343,15 @@ test('a filter reads the use of so many with an override and no more, and the ne
 })
 
 test('searches take the steps of the store in turn, however many look at once', async () => {
-  const { store } = running
   let [underWay, most, steps] = [0, 0, 0]
-  const slow = await startAdmin({
-    store,
-    broken: {
-      async scanUsers(cursor) {
-        most = Math.max(most, ++underWay)
-        await new Promise((resolve) => setTimeout(resolve, 1))
-        const { at } = await store.scanUsers(null)
-        underWay--
-        steps++
-        return { at, owners: [], next: Number(cursor) < 4 ? String(Number(cursor) + 1) : null }
-      },
+  const slow = await beside({
+    async scanUsers(cursor) {
+      most = Math.max(most, ++underWay)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      const { at } = await running.store.scanUsers(null)
+      underWay--
+      steps++
+      return { at, owners: [], next: Number(cursor) < 4 ? String(Number(cursor) + 1) : null }
     },
   })
   const searches = ['query=a', 'query=b', 'order=use&query=a', 'order=use&query=b']
@@ -395,16 +364,12 @@ test.each([
   ['', 100_000],
   ['&blocked=true', 25_000],
 ])('a search looks at so many users and no more, and the next page goes on: %j', async (order, size) => {
-  const { store } = running
   const from: (string | null)[] = []
   const crowd = Array(size).fill({ id: 'somebody', counters: new Map() })
-  const large = await startAdmin({
-    store,
-    broken: {
-      async scanUsers(step) {
-        from.push(step)
-        return { at: clock, owners: crowd, next: String(from.length) }
-      },
+  const large = await beside({
+    async scanUsers(step) {
+      from.push(step)
+      return { at: clock, owners: crowd, next: String(from.length) }
     },
   })
   const { json } = await large.call('GET', `/api/users?query=nobody${order}`)
@@ -414,17 +379,13 @@ test.each([
 })
 
 test('a search leaves the process to others between two steps, also of a store that responds at once', async () => {
-  const { store } = running
   let turns = 0
   const seen: number[] = []
-  const quick = await startAdmin({
-    store,
-    broken: {
-      async scanUsers() {
-        seen.push(turns)
-        setImmediate(() => turns++)
-        return { at: clock, owners: [], next: seen.length < 3 ? String(seen.length) : null }
-      },
+  const quick = await beside({
+    async scanUsers() {
+      seen.push(turns)
+      setImmediate(() => turns++)
+      return { at: clock, owners: [], next: seen.length < 3 ? String(seen.length) : null }
     },
   })
   await quick.call('GET', '/api/users?query=nobody')
@@ -443,16 +404,12 @@ test('a list has whoever has something running at the time of the reading, not a
 })
 
 test.each(['', '&order=use'])('a search ends when its client leaves: %j', async (order) => {
-  const { store } = running
   let steps = 0
-  const long = await startAdmin({
-    store,
-    broken: {
-      async scanUsers() {
-        const { at } = await store.scanUsers(null)
-        await new Promise((resolve) => setTimeout(resolve, 5))
-        return { at, owners: [], next: String(++steps) }
-      },
+  const long = await beside({
+    async scanUsers() {
+      const { at } = await running.store.scanUsers(null)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return { at, owners: [], next: String(++steps) }
     },
   })
   const headers = { authorization: `Bearer ${TOKEN}` }
@@ -471,20 +428,16 @@ test.each(['', '&order=use'])('a search ends when its client leaves: %j', async 
 })
 
 test('a search does not begin for a client that left while the store was asked about the session', async () => {
-  const { store } = running
   const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()]
   let steps = 0
-  const long = await startAdmin({
-    store,
-    broken: {
-      isSessionEnded() {
-        asked.resolve()
-        return left.promise
-      },
-      async scanUsers() {
-        const { at } = await store.scanUsers(null)
-        return { at, owners: [], next: String(++steps) }
-      },
+  const long = await beside({
+    isSessionEnded() {
+      asked.resolve()
+      return left.promise
+    },
+    async scanUsers() {
+      const { at } = await running.store.scanUsers(null)
+      return { at, owners: [], next: String(++steps) }
     },
   })
   const [cookie = ''] = sessionCookie({ name: 'admin', role: 'admin', token: TOKEN }, NOW + HOUR, false).split(';', 1)
