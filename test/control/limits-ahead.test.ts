@@ -23,18 +23,26 @@ const layer = (id: string, from: number, until: number | null, value: unknown): 
   begun: true,
 })
 
-/** What alice is told who has used so much since ten minutes, and when that is. */
-function told(
-  of: { settings?: Packed<Changes>; override?: Packed<UserOverride> },
-  used: { read: number; all?: number },
-) {
+/** The limits at `T`, with these changes. */
+function limitsWith(of: {
+  settings?: Packed<Changes>
+  override?: Packed<UserOverride>
+  grant?: GivenGrant
+}): ReturnType<typeof createLimitsInForce> {
   const stored: StoredControl = {
-    ...{ version: 3, changedAt: 0, organisationOverrides: new Map(), grants: new Map() },
+    ...{ version: 3, changedAt: 0, organisationOverrides: new Map() },
     settings: { version: 1, value: of.settings ?? {} },
-    overrides: new Map(of.override === undefined ? [] : [['alice', { version: 2, value: of.override }]]),
+    overrides: new Map(of.override && [['alice', { version: 2, value: of.override }]]),
+    grants: new Map(of.grant && [['g', { version: 2, value: of.grant }]]),
   }
   const limits = createLimitsInForce(quota)
   limits.enforce(inForce(stored, NOTHING_CHANGED, T).state, 1)
+  return limits
+}
+
+/** What alice is told who has used so much since ten minutes, and when that is. */
+function told(of: Parameters<typeof limitsWith>[0], used: { read: number; all?: number }) {
+  const limits = limitsWith(of)
   const charge: Charge = {
     ...{ user: 'alice', organisation: null, category: 'read', cost: 1 },
     limits: limits.policy().limitsFor('read', ALICE),
@@ -93,22 +101,10 @@ test('an end after which another limit refuses is not told: the windows are wait
 
 test('a personal window in whose place a grant pays does not keep the end of a global limit from being told, in a 429 and in lists', () => {
   const given = (until: number) => {
-    const grant: GivenGrant = {
-      user: 'alice',
-      category: 'read',
-      tokens: 50,
-      givenAt: T - 1,
-      until,
-      reason: 'why',
-      endedAt: null,
-    }
+    const facts = { user: 'alice', category: 'read', tokens: 50, givenAt: T - 1, reason: 'why' }
+    const grant: GivenGrant = { ...facts, until, endedAt: null }
     const settings = { layers: [layer('a', T + 4 * MINUTE, null, { baselines: { global: { read: { '1h': 2000 } } } })] }
-    const stored: StoredControl = {
-      ...{ version: 3, changedAt: 0, organisationOverrides: new Map(), overrides: new Map() },
-      ...{ settings: { version: 1, value: settings }, grants: new Map([['g', { version: 2, value: grant }]]) },
-    }
-    const limits = createLimitsInForce(quota)
-    limits.enforce(inForce(stored, NOTHING_CHANGED, T).state, 1)
+    const limits = limitsWith({ settings, grant })
     const policy = limits.policy()
     const own = policy.limitsFor('read', ALICE)
     const runs = (used: number) => [3600, 86_400].map((seconds) => ({ seconds, startedAt: T - 10 * MINUTE, used }))
@@ -133,13 +129,7 @@ test('a personal window in whose place a grant pays does not keep the end of a g
 test('what is left of a window says the same: it has room again when its limit ends, or else when it does', () => {
   const resets = (limit: number, used: number) => {
     const override = { ...OVERRIDE, limits: { read: { '1h': limit, '1d': 300 } }, expiresAt: T + 5 * MINUTE }
-    const stored: StoredControl = {
-      ...{ version: 3, changedAt: 0, organisationOverrides: new Map(), grants: new Map() },
-      settings: { version: 1, value: {} },
-      overrides: new Map([['alice', { version: 2, value: override }]]),
-    }
-    const limits = createLimitsInForce(quota)
-    limits.enforce(inForce(stored, NOTHING_CHANGED, T).state, 1)
+    const limits = limitsWith({ override })
     const runs = [3600, 86_400].map((seconds) => ({ seconds, startedAt: T - 10 * MINUTE, used }))
     const snapshot = { at: T, personal: [runs], organisation: null, global: [runs] }
     const { windows } = quotaStatus(limits.policy(), snapshot, ALICE, limits.ahead())
