@@ -17,6 +17,7 @@ import type { Store } from '../../src/store/store.ts'
 import { eventOf, reachedBy } from '../alerts/happenings.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
 import { limits } from '../quota/quota-store.suite.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { startRedis } from '../setup/redis.ts'
 import { entry, episode } from '../usage/usage-log.suite.ts'
 import { whenReady } from './redis/ready.ts'
@@ -47,145 +48,117 @@ describe.each([
   ['SQLite', openSqlite],
 ])('%s: a user who is forgotten', (_, open) => {
   it('a user who is forgotten is named nowhere in the store, whatever of the user was there, and all others stay as they are', async () => {
-    const under = await open()
+    const under = closedAtEnd(await open())
     const { store } = under
-    try {
-      await fill(store, JANE)
-      await fill(store, 'bob')
-      const before = await under.raw()
-      for (const place of EVERYWHERE) expect(await under.places(), place).toContain(place)
-      expect(count(before, JANE)).toBeGreaterThan(10)
-      const forgetting = forgettingOf(JANE)
-      const changed = await store.change(forgetting, ANN, null)
-      const after = await under.raw()
-      expect(count(after, JANE)).toBe(0)
-      expect(count(after, 'Jane Doe')).toBe(0)
-      const { alias } = forgetting
-      expect(changed).toMatchObject({
-        done: true,
-        entry: { what: 'user_forgotten', subject: alias, from: null, to: null, why: `asked for by ${alias}` },
-      })
-      await expectOnlyBob(store, alias)
-    } finally {
-      await under.close()
-    }
+    await fill(store, JANE)
+    await fill(store, 'bob')
+    const before = await under.raw()
+    for (const place of EVERYWHERE) expect(await under.places(), place).toContain(place)
+    expect(count(before, JANE)).toBeGreaterThan(10)
+    const forgetting = forgettingOf(JANE)
+    const changed = await store.change(forgetting, ANN, null)
+    const after = await under.raw()
+    expect(count(after, JANE)).toBe(0)
+    expect(count(after, 'Jane Doe')).toBe(0)
+    const { alias } = forgetting
+    expect(changed).toMatchObject({
+      done: true,
+      entry: { what: 'user_forgotten', subject: alias, from: null, to: null, why: `asked for by ${alias}` },
+    })
+    await expectOnlyBob(store, alias)
   }, 60_000)
 
   it('a user who is forgotten has the same windows with the next charge, so that nobody gets new tokens by it', async () => {
-    const under = await open()
+    const under = closedAtEnd(await open())
     const { store } = under
     const settle = settling(store)
-    try {
-      const [first] = await settle([charge(JANE, 7)])
-      await store.change(forgettingOf(JANE), ANN, null)
-      await store.change(forgettingOf(JANE), ANN, null)
-      expect(await used(store, JANE)).toEqual([])
-      const [refused] = await settle([charge(JANE, 4)])
-      expect(refused).toMatchObject({ accepted: false, personal: first?.personal })
-      await store.change(forgettingOf(JANE), ANN, null)
-      const [accepted] = await settle([charge(JANE, 3)])
-      expect(accepted?.accepted).toBe(true)
-      expect(accepted?.personal.map(({ startedAt }) => startedAt)).toEqual(first?.personal.map((one) => one.startedAt))
-      expect(await used(store, JANE)).toEqual([10, 10])
-    } finally {
-      await under.close()
-    }
+    const [first] = await settle([charge(JANE, 7)])
+    await store.change(forgettingOf(JANE), ANN, null)
+    await store.change(forgettingOf(JANE), ANN, null)
+    expect(await used(store, JANE)).toEqual([])
+    const [refused] = await settle([charge(JANE, 4)])
+    expect(refused).toMatchObject({ accepted: false, personal: first?.personal })
+    await store.change(forgettingOf(JANE), ANN, null)
+    const [accepted] = await settle([charge(JANE, 3)])
+    expect(accepted?.accepted).toBe(true)
+    expect(accepted?.personal.map(({ startedAt }) => startedAt)).toEqual(first?.personal.map((one) => one.startedAt))
+    expect(await used(store, JANE)).toEqual([10, 10])
   })
 
   it('a user who is forgotten leaves nothing of what was taken of grants, which end with the user', async () => {
-    const under = await open()
+    const under = closedAtEnd(await open())
     const settle = settling(under.store)
-    try {
-      const { at } = await under.store.controlVersion()
-      const given = grantOf('abcdef012345', at, at + 30 * 86_400_000, 100)
-      const granted = { limits: { ...limits([10, 10]), grants: { personal: [given], organisation: [] } } }
-      const [, paid] = await settle([charge(JANE, 7), charge(JANE, 20, granted)])
-      expect(paid?.paidBy?.personal?.used).toBe(20)
-      expect(count(await under.raw(), given.id)).toBeGreaterThan(0)
-      await under.store.change(forgettingOf(JANE), ANN, null)
-      expect(count(await under.raw(), given.id.slice(1))).toBe(0)
-      await settle([charge(JANE, 1)])
-      expect(await used(under.store, JANE)).toEqual([8, 8])
-    } finally {
-      await under.close()
-    }
+    const { at } = await under.store.controlVersion()
+    const given = grantOf('abcdef012345', at, at + 30 * 86_400_000, 100)
+    const granted = { limits: { ...limits([10, 10]), grants: { personal: [given], organisation: [] } } }
+    const [, paid] = await settle([charge(JANE, 7), charge(JANE, 20, granted)])
+    expect(paid?.paidBy?.personal?.used).toBe(20)
+    expect(count(await under.raw(), given.id)).toBeGreaterThan(0)
+    await under.store.change(forgettingOf(JANE), ANN, null)
+    expect(count(await under.raw(), given.id.slice(1))).toBe(0)
+    await settle([charge(JANE, 1)])
+    expect(await used(under.store, JANE)).toEqual([8, 8])
   })
 
   it('a user who is forgotten has them once: they do not come again when they were emptied since', async () => {
-    const under = await open(() => NO_RETENTION)
+    const under = closedAtEnd(await open(() => NO_RETENTION))
     const settle = settling(under.store)
-    try {
-      await settle([charge(JANE, 9)])
-      await under.store.change(forgettingOf(JANE), ANN, null)
-      expect((await settle([charge(JANE, 1)]))[0]?.accepted).toBe(true)
-      await under.store.change({ kind: 'reset', user: JANE }, ANN, null)
-      expect((await settle([charge(JANE, 10)]))[0]?.accepted).toBe(true)
-    } finally {
-      await under.close()
-    }
+    await settle([charge(JANE, 9)])
+    await under.store.change(forgettingOf(JANE), ANN, null)
+    expect((await settle([charge(JANE, 1)]))[0]?.accepted).toBe(true)
+    await under.store.change({ kind: 'reset', user: JANE }, ANN, null)
+    expect((await settle([charge(JANE, 10)]))[0]?.accepted).toBe(true)
   })
 
   it('a user who is forgotten gets back what a request that was under way gives back, without the name', async () => {
-    const under = await open()
+    const under = closedAtEnd(await open())
     const settle = settling(under.store)
-    try {
-      const one = charge(JANE, 7)
-      const [decision] = await settle([one])
-      await under.store.change(forgettingOf(JANE), ANN, null)
-      await settle([], [{ charge: one, decision: decision as Decision, amount: 5 }])
-      expect(count(await under.raw(), JANE)).toBe(0)
-      await settle([charge(JANE, 1)])
-      expect(await used(under.store, JANE)).toEqual([3, 3])
-    } finally {
-      await under.close()
-    }
+    const one = charge(JANE, 7)
+    const [decision] = await settle([one])
+    await under.store.change(forgettingOf(JANE), ANN, null)
+    await settle([], [{ charge: one, decision: decision as Decision, amount: 5 }])
+    expect(count(await under.raw(), JANE)).toBe(0)
+    await settle([charge(JANE, 1)])
+    expect(await used(under.store, JANE)).toEqual([3, 3])
   })
 
   it('a user who is forgotten is not brought back by a process that sends the refusals that it had counted before', async () => {
-    const under = await open()
+    const under = closedAtEnd(await open())
     const { store } = under
-    try {
-      const { at } = await store.controlVersion()
-      const start = bucketStart(at)
-      const counted = episode({ user: JANE, first: at, last: at })
-      await store.change(forgettingOf(JANE), ANN, null)
-      const series = [entry({ start })]
-      await store.addUsage({
-        instance: 'p',
-        sequence: 1,
-        series,
-        episodes: [counted, episode({ user: 'bob', first: at, last: at })],
-      })
-      expect(count(await under.raw(), JANE)).toBe(0)
-      const later = episode({ user: JANE, first: at + 60_000, last: at + 60_000 })
-      await store.addUsage({ instance: 'p', sequence: 2, series, episodes: [later] })
-      const { episodes } = await store.readRefusals({}, { cursor: null, limit: 5 })
-      expect(episodes.map(({ user }) => user).sort()).toEqual(['bob', JANE])
-    } finally {
-      await under.close()
-    }
+    const { at } = await store.controlVersion()
+    const start = bucketStart(at)
+    const counted = episode({ user: JANE, first: at, last: at })
+    await store.change(forgettingOf(JANE), ANN, null)
+    const series = [entry({ start })]
+    await store.addUsage({
+      instance: 'p',
+      sequence: 1,
+      series,
+      episodes: [counted, episode({ user: 'bob', first: at, last: at })],
+    })
+    expect(count(await under.raw(), JANE)).toBe(0)
+    const later = episode({ user: JANE, first: at + 60_000, last: at + 60_000 })
+    await store.addUsage({ instance: 'p', sequence: 2, series, episodes: [later] })
+    const { episodes } = await store.readRefusals({}, { cursor: null, limit: 5 })
+    expect(episodes.map(({ user }) => user).sort()).toEqual(['bob', JANE])
   })
 
   it('a user who is forgotten whose name is a usual word stays in what others wrote, and one of four letters goes from it', async () => {
-    const under = await open()
+    const under = closedAtEnd(await open())
     const { store } = under
     const why = (text: string) => ({ who: 'ann', why: text })
-    try {
-      await store.change({ kind: 'settings', to: { mode: 'loose' } }, why('for all of us, all week'), null)
-      await store.change({ kind: 'settings', to: {} }, why('anna, annabel and +anna+'), null)
-      await store.change(forgettingOf('all'), why('left'), null)
-      const forgetting = forgettingOf('anna')
-      await store.change(forgetting, why('left'), null)
-      const entries = await store.readAudit(null, 9)
-      expect(entries.map((one) => one.why)).toEqual([
-        'left',
-        'left',
-        `${forgetting.alias}, annabel and +${forgetting.alias}+`,
-        'for all of us, all week',
-      ])
-    } finally {
-      await under.close()
-    }
+    await store.change({ kind: 'settings', to: { mode: 'loose' } }, why('for all of us, all week'), null)
+    await store.change({ kind: 'settings', to: {} }, why('anna, annabel and +anna+'), null)
+    await store.change(forgettingOf('all'), why('left'), null)
+    const forgetting = forgettingOf('anna')
+    await store.change(forgetting, why('left'), null)
+    const entries = await store.readAudit(null, 9)
+    expect(entries.map((one) => one.why)).toEqual([
+      'left',
+      'left',
+      `${forgetting.alias}, annabel and +${forgetting.alias}+`,
+      'for all of us, all week',
+    ])
   })
 })
 

@@ -8,6 +8,7 @@ import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { atEnd } from '../../setup/at-end.ts'
 import { startFaultProxy } from '../../setup/fault-proxy.ts'
 import { FORGETFUL, freePort, PERSISTENT, startRedis } from '../../setup/redis.ts'
 import { OwnRedis } from './own-redis.ts'
@@ -23,7 +24,7 @@ async function connections(): Promise<string[]> {
   return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? '').filter((id) => id !== mine)
 }
 /** The server, which calls itself another version. @param version of three characters */
-async function relay(version: string): Promise<{ readonly url: string; close(): void }> {
+async function relay(version: string): Promise<string> {
   const listener = net.createServer((client) => {
     const upstream = net.connect(own.server.port, '127.0.0.1')
     client.pipe(upstream)
@@ -35,14 +36,23 @@ async function relay(version: string): Promise<{ readonly url: string; close(): 
     upstream.on('error', () => {}).on('close', () => client.destroy())
   })
   await once(listener.listen(0, '127.0.0.1'), 'listening')
-  return { url: `redis://127.0.0.1:${(listener.address() as AddressInfo).port}`, close: () => void listener.close() }
+  atEnd(() => listener.close())
+  return `redis://127.0.0.1:${(listener.address() as AddressInfo).port}`
+}
+/** Has the server evict counters, which the operator is warned of. @returns ends that, as the end of the test does */
+async function evict(): Promise<() => Promise<void>> {
+  await own.redis.config('SET', 'maxmemory', '100mb')
+  await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  return atEnd(async () => {
+    await own.redis.config('SET', 'maxmemory', '0')
+    await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
+  })
 }
 /** A batch without charges. */
 function nothing(sequence: number): Batch {
   return { instance: 'connection', sequence, refunds: [], charges: [] }
 }
-/** What the operator is warned of, but that a busy machine makes the server look far away. */
-/** The warnings of the store, each once: a connection that is lost on a busy machine repeats them. */
+/** The warnings of the store, each once: a connection that is lost on a busy machine repeats them, and the server may look far away on one. */
 function told(seen: readonly Observation[]): string[] {
   return [...new Set(seen.flatMap((o) => (o.type === 'store_warning' && o.warning !== 'far' ? [o.message] : [])))]
 }
@@ -122,13 +132,9 @@ describe('the connection to Redis', () => {
     await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', reason: 'connection', applied: 'no' })
     const refused = { type: 'store_failed', operation: 'connect', reason: 'connection' }
     await expect.poll(() => seen).toContainEqual(expect.objectContaining(refused))
-    const late = await startRedis({ port })
-    try {
-      await whenReady(store)
-      await store.close()
-    } finally {
-      await late.stop()
-    }
+    await startRedis({ port })
+    await whenReady(store)
+    await store.close()
   })
 
   it('the connection to Redis that is silent now is reported as that, and not by what a connection met before', async () => {
@@ -149,18 +155,14 @@ describe('the connection to Redis', () => {
 
   it('the connection to Redis with a wrong password is an error of each call, and reported', async () => {
     const locked = await startRedis({ args: ['--requirepass', 'right'] })
-    try {
-      const seen: Observation[] = []
-      const wrong = open(`redis://:wrong@127.0.0.1:${locked.port}`, seen)
-      const refused = { type: 'store_failed', message: expect.stringContaining('WRONGPASS') }
-      await expect.poll(() => seen).toContainEqual(expect.objectContaining(refused))
-      await expect(wrong.ping()).rejects.toThrow(
-        /^no connection to Redis: WRONGPASS .* Cure: set the user and the password/,
-      )
-      await whenReady(open(`redis://:right@127.0.0.1:${locked.port}`))
-    } finally {
-      await locked.stop()
-    }
+    const seen: Observation[] = []
+    const wrong = open(`redis://:wrong@127.0.0.1:${locked.port}`, seen)
+    const refused = { type: 'store_failed', message: expect.stringContaining('WRONGPASS') }
+    await expect.poll(() => seen).toContainEqual(expect.objectContaining(refused))
+    await expect(wrong.ping()).rejects.toThrow(
+      /^no connection to Redis: WRONGPASS .* Cure: set the user and the password/,
+    )
+    await whenReady(open(`redis://:right@127.0.0.1:${locked.port}`))
   })
 
   it.each([
@@ -191,13 +193,10 @@ describe('the connection to Redis', () => {
 
 describe('the operator', () => {
   it('the operator is warned of a server that may evict counters', async () => {
-    await own.redis.config('SET', 'maxmemory', '100mb')
-    await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await evict()
     const seen: Observation[] = []
     await whenReady(open(own.server.url, seen))
     await expect.poll(() => told(seen)).toEqual([expect.stringContaining('maxmemory-policy is allkeys-lru')])
-    await own.redis.config('SET', 'maxmemory', '0')
-    await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
   })
 
   describe('with a password that Redis does not ask for', () => {
@@ -214,32 +213,22 @@ describe('the operator', () => {
 
     it('the operator with a password that Redis does not ask for is warned in the log alone, also if Redis has no HELLO', async () => {
       const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
+      atEnd(() => printed.mockRestore())
       const old = await startRedis({ args: ['--rename-command', 'HELLO', ''] })
-      try {
-        const seen: Observation[] = []
-        await whenReady(open(`redis://:pw@127.0.0.1:${old.port}`, seen))
-        await expect.poll(() => told(seen)).toEqual([warning])
-        expect(printed).not.toHaveBeenCalled()
-      } finally {
-        printed.mockRestore()
-        await old.stop()
-      }
+      const seen: Observation[] = []
+      await whenReady(open(`redis://:pw@127.0.0.1:${old.port}`, seen))
+      await expect.poll(() => told(seen)).toEqual([warning])
+      expect(printed).not.toHaveBeenCalled()
     })
 
     it('the operator with a password that Redis does not ask for is not warned once Redis asks for it', async () => {
       await own.redis.acl('SETUSER', 'default', 'resetpass', '>pw')
-      await own.redis.config('SET', 'maxmemory', '100mb')
-      await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
-      try {
-        const seen: Observation[] = []
-        await whenReady(open(`redis://:pw@127.0.0.1:${own.server.port}`, seen))
-        // Told after it would have been.
-        await expect.poll(() => told(seen)).toEqual([expect.stringContaining('maxmemory-policy')])
-      } finally {
-        await own.redis.config('SET', 'maxmemory', '0')
-        await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
-        await own.redis.acl('SETUSER', 'default', 'nopass')
-      }
+      atEnd(() => own.redis.acl('SETUSER', 'default', 'nopass'))
+      await evict()
+      const seen: Observation[] = []
+      await whenReady(open(`redis://:pw@127.0.0.1:${own.server.port}`, seen))
+      // Told after it would have been.
+      await expect.poll(() => told(seen)).toEqual([expect.stringContaining('maxmemory-policy')])
     })
   })
 
@@ -251,24 +240,17 @@ describe('the operator', () => {
   ])(
     'the operator is warned of a server that is too old, and not of the first that is not: %s',
     async (version, warnings) => {
-      const { url, close } = await relay(version)
+      const url = await relay(version)
       // Told after the version, so that a version which is not told of has been looked at.
-      await own.redis.config('SET', 'maxmemory', '100mb')
-      await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
-      try {
-        const seen: Observation[] = []
-        await whenReady(open(url, seen))
-        await expect.poll(() => told(seen)).toContainEqual(expect.stringContaining('maxmemory-policy'))
-        // Each look tells them anew.
-        expect(told(seen).slice(0, warnings.length + 1)).toEqual([
-          ...warnings,
-          expect.stringContaining('maxmemory-policy'),
-        ])
-      } finally {
-        close()
-        await own.redis.config('SET', 'maxmemory', '0')
-        await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
-      }
+      await evict()
+      const seen: Observation[] = []
+      await whenReady(open(url, seen))
+      await expect.poll(() => told(seen)).toContainEqual(expect.stringContaining('maxmemory-policy'))
+      // Each look tells them anew.
+      expect(told(seen).slice(0, warnings.length + 1)).toEqual([
+        ...warnings,
+        expect.stringContaining('maxmemory-policy'),
+      ])
     },
   )
 
@@ -284,20 +266,16 @@ describe('the operator', () => {
     ): Promise<void> {
       const redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru', ...args] })
       const other = new Redis(redis.url, { disableClientInfo: true })
-      try {
-        await other.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all', rights)
-        const seen: Observation[] = []
-        const store = open(redis.url.replace('//', '//tollgate:secret@'), seen)
-        await whenReady(store)
-        await expect.poll(() => told(seen), { timeout: 30_000 }).toContainEqual(before)
-        await sleep(100) // two questions follow
-        // Each look tells them anew, and a slow machine may have looked more than once.
-        await expect.poll(() => told(seen), { timeout: 30_000 }).toEqual(of)
-        expect(await other.acl('LOG')).toEqual([])
-      } finally {
-        other.disconnect()
-        await redis.stop()
-      }
+      atEnd(() => other.disconnect())
+      await other.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all', rights)
+      const seen: Observation[] = []
+      const store = open(redis.url.replace('//', '//tollgate:secret@'), seen)
+      await whenReady(store)
+      await expect.poll(() => told(seen), { timeout: 30_000 }).toContainEqual(before)
+      await sleep(100) // two questions follow
+      // Each look tells them anew, and a slow machine may have looked more than once.
+      await expect.poll(() => told(seen), { timeout: 30_000 }).toEqual(of)
+      expect(await other.acl('LOG')).toEqual([])
     }
 
     it('the operator with a Redis that keeps nothing on disk is warned of it', () => warned([before, warning]))
@@ -333,11 +311,9 @@ it('what is wrong with a server that runs is noticed, and that it is mended', as
   const store = openRedisStore({ url: own.server.url, deadlineMs: 5000, observe: begun, onChecked, checkMs: 20 })
   own.endsWithTheTest(store)
   await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('none')
-  await own.redis.config('SET', 'maxmemory', '100mb')
-  await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const mend = await evict()
   await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('eviction')
-  await own.redis.config('SET', 'maxmemory', '0')
-  await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
+  await mend()
   await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('none')
 })
 

@@ -62,61 +62,49 @@ describe('a change by one process', () => {
 
   it('a change by one process is reported again after connections were cut, and a change made meanwhile is reported by the new connection', async () => {
     const proxy = await startFaultProxy(own.server.port)
-    try {
-      const [near, far] = [await open(), await open(`redis://127.0.0.1:${proxy.port}`)]
-      let heard = 0
-      far.onChange(() => heard++)
-      await expect.poll(() => heard, SOON).toBe(1)
-      await proxy.refuseConnects()
-      await near.change(LOOSE, ANN, null)
-      await sleep(500)
-      expect(heard).toBe(1)
-      await proxy.heal()
-      await expect.poll(() => heard, SOON).toBeGreaterThan(1)
-      await whenReady(far)
-      expect((await far.controlVersion()).version).toBe(1)
-      const before = heard
-      await near.change(ALICE, ANN, null)
-      await expect.poll(() => heard, SOON).toBeGreaterThan(before)
-    } finally {
-      await proxy.close()
-    }
+    const [near, far] = [await open(), await open(`redis://127.0.0.1:${proxy.port}`)]
+    let heard = 0
+    far.onChange(() => heard++)
+    await expect.poll(() => heard, SOON).toBe(1)
+    await proxy.refuseConnects()
+    await near.change(LOOSE, ANN, null)
+    await sleep(500)
+    expect(heard).toBe(1)
+    await proxy.heal()
+    await expect.poll(() => heard, SOON).toBeGreaterThan(1)
+    await whenReady(far)
+    expect((await far.controlVersion()).version).toBe(1)
+    const before = heard
+    await near.change(ALICE, ANN, null)
+    await expect.poll(() => heard, SOON).toBeGreaterThan(before)
   })
 
   it('a change by one process is reported again after Redis was started anew, and after a server that resets connections as they come', async () => {
     const proxy = await startFaultProxy(own.server.port)
-    try {
-      const far = await open(`redis://127.0.0.1:${proxy.port}`)
-      let heard = 0
-      far.onChange(() => heard++)
-      await expect.poll(() => heard, SOON).toBe(1)
-      proxy.resetConnects()
-      proxy.reset()
-      await sleep(1000)
-      await proxy.heal()
-      await expect.poll(() => heard, SOON).toBeGreaterThan(1)
-      const before = heard
-      await own.server.kill()
-      await own.server.restart()
-      await expect.poll(() => heard, SOON).toBeGreaterThan(before)
-    } finally {
-      await proxy.close()
-    }
+    const far = await open(`redis://127.0.0.1:${proxy.port}`)
+    let heard = 0
+    far.onChange(() => heard++)
+    await expect.poll(() => heard, SOON).toBe(1)
+    proxy.resetConnects()
+    proxy.reset()
+    await sleep(1000)
+    await proxy.heal()
+    await expect.poll(() => heard, SOON).toBeGreaterThan(1)
+    const before = heard
+    await own.server.kill()
+    await own.server.restart()
+    await expect.poll(() => heard, SOON).toBeGreaterThan(before)
   })
 
   it('a change by one process is reported again if a connection was lost just when it began to listen', async () => {
     const proxy = await startFaultProxy(own.server.port)
-    try {
-      const far = await open(`redis://127.0.0.1:${proxy.port}`)
-      let heard = 0
-      far.onChange(() => heard++)
-      await expect.poll(() => heard, SOON).toBe(1)
-      proxy.dropRequest({ containing: 'subscribe' })
-      proxy.reset()
-      await expect.poll(() => [proxy.dropped, heard], SOON).toEqual([1, 2])
-    } finally {
-      await proxy.close()
-    }
+    const far = await open(`redis://127.0.0.1:${proxy.port}`)
+    let heard = 0
+    far.onChange(() => heard++)
+    await expect.poll(() => heard, SOON).toBe(1)
+    proxy.dropRequest({ containing: 'subscribe' })
+    proxy.reset()
+    await expect.poll(() => [proxy.dropped, heard], SOON).toEqual([1, 2])
   })
 
   it('a change by one process needs a connection more only if somebody listens, and it ends with the store', async () => {
@@ -255,22 +243,18 @@ describe('a change that fails leaves everything as it was', () => {
 it('every call fails with a StoreError in bounded time when Redis does not respond', async () => {
   const proxy = await startFaultProxy(own.server.port)
   const store = await open(`redis://127.0.0.1:${proxy.port}`, 500)
-  try {
-    proxy.blackhole()
-    const calls = [
-      store.controlVersion(),
-      store.readControl(),
-      store.changesSince(UNCHANGED),
-      store.change(LOOSE, ANN, null),
-      store.readAudit(null, 1),
-      store.scanUsers(null),
-      store.listReplicas(),
-      store.leave('a'),
-    ]
-    await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject({ name: 'StoreError' })))
-  } finally {
-    await proxy.close()
-  }
+  proxy.blackhole()
+  const calls = [
+    store.controlVersion(),
+    store.readControl(),
+    store.changesSince(UNCHANGED),
+    store.change(LOOSE, ANN, null),
+    store.readAudit(null, 1),
+    store.scanUsers(null),
+    store.listReplicas(),
+    store.leave('a'),
+  ]
+  await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject({ name: 'StoreError' })))
 })
 
 it('what processes reported is forgotten when they are silent, and ends by itself when none reports', async () => {

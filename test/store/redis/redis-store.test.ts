@@ -26,6 +26,7 @@ import { membershipStoreSuite } from '../../quota/memberships.suite.ts'
 import { quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { replica, replicaStoreSuite } from '../../replicas/replica.suite.ts'
+import { atEnd } from '../../setup/at-end.ts'
 import { sharedRedis } from '../../setup/redis.ts'
 import { usageLogSuite } from '../../usage/usage-log.suite.ts'
 import { whenReady } from './ready.ts'
@@ -185,9 +186,6 @@ async function makeEventsOlder(url: string, prefix: string, ms: number): Promise
 
 async function asking<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url)
-  try {
-    return await ask(redis)
-  } finally {
-    redis.disconnect()
-  }
+  atEnd(() => redis.disconnect())
+  return await ask(redis)
 }

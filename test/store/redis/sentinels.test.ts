@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { closedAtEnd } from '../../setup/at-end.ts'
 import { startFaultProxy } from '../../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
@@ -139,18 +140,14 @@ it('a primary that was found after the failover is kept, although one before it 
 })
 
 it('a primary that takes no connections is not waited for once a failover is reported', async () => {
-  const gone = await startFaultProxy(old.port)
+  const gone = closedAtEnd(await startFaultProxy(old.port))
   await gone.hangConnects()
-  try {
-    const response = await sentinel.asked()
-    response(gone.port)
-    await sleep(200) // until it connects
-    await sentinel.publish(gone.port, next.port)
-    const again = await sentinel.asked()
-    again(next.port)
-    await expectOnNext()
-    expect(told.filter((message) => message.includes('ETIMEDOUT'))).toEqual([])
-  } finally {
-    await gone.close()
-  }
+  const response = await sentinel.asked()
+  response(gone.port)
+  await sleep(200) // until it connects
+  await sentinel.publish(gone.port, next.port)
+  const again = await sentinel.asked()
+  again(next.port)
+  await expectOnNext()
+  expect(told.filter((message) => message.includes('ETIMEDOUT'))).toEqual([])
 })

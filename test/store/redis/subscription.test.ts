@@ -78,14 +78,11 @@ it.each([
   ['sentinel', 'redis+sentinel:', '/quota'],
 ])('a follower hears nothing if there is no %s, and nothing is printed', async (_what, scheme, name) => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
-  try {
-    const { one } = open(`${scheme}//127.0.0.1:${await freePort()}${name}`)
-    one.follow(() => expect.unreachable())
-    await sleep(500)
-    expect(printed).not.toHaveBeenCalled()
-  } finally {
-    printed.mockRestore()
-  }
+  atEnd(() => printed.mockRestore())
+  const { one } = open(`${scheme}//127.0.0.1:${await freePort()}${name}`)
+  one.follow(() => expect.unreachable())
+  await sleep(500)
+  expect(printed).not.toHaveBeenCalled()
 })
 
 it('a subscription that is closed while there is no Redis keeps its process for no longer than a deadline', async () => {
