@@ -53,18 +53,17 @@ export interface Route extends Operation {
   readonly handle: (desk: Desk, call: Call) => Promise<ServiceResponse | Refusal>
 }
 
-const SCHEMES: Record<Access, readonly string[]> = { open: [], key: ['apiKey'], admin: ['adminSecret'] }
+const OF_CHARTS = { access: 'key', security: ['apiKey'], tag: 'Charts' } as const
+const OF_KEYS = { access: 'admin', security: ['adminSecret'], tag: 'API keys' } as const
 
-const refusals = {
-  400: { description: 'The request is not understood', schema: errorBody },
-  401: { description: 'No credential, or one that is not accepted here', schema: errorBody },
-  404: { description: 'There is no such thing', schema: errorBody },
-  413: { description: 'The body is too large', schema: errorBody },
-  500: { description: 'A failure of the service', schema: errorBody },
-  503: { description: 'The database is busy', schema: errorBody },
-} as const
-
-const OF_ALL = { 400: refusals[400], 401: refusals[401], 500: refusals[500], 503: refusals[503] }
+const refusal = (description: string) => ({ description, schema: errorBody })
+const NOT_FOUND = refusal('There is no such thing')
+const OF_ALL = {
+  400: refusal('The request is not understood'),
+  401: refusal('No credential, or one that is not accepted here'),
+  500: refusal('A failure of the service'),
+  503: refusal('The database is busy'),
+}
 
 /** The headers of a picture. Their policy lets it use its own styles and load nothing. */
 const SVG_HEADERS = {
@@ -75,12 +74,10 @@ const SVG_HEADERS = {
 const chartRoute = (path: string, more: Pick<Route, 'summary' | 'responses'> & Partial<Route>, show: Show): Route => ({
   method: 'GET',
   path: `/api/v1/charts/:chartKey${path}`,
-  access: 'key',
-  security: SCHEMES.key,
-  tag: 'Charts',
+  ...OF_CHARTS,
   params: chartParams,
   ...more,
-  responses: { ...more.responses, ...OF_ALL, 404: refusals[404] },
+  responses: { ...more.responses, ...OF_ALL, 404: NOT_FOUND },
   async handle({ library }, call) {
     const chart = library.find(call.params.chartKey ?? '')
     return chart === undefined ? refuse('not_found') : show(chart, call)
@@ -93,9 +90,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/v1/charts',
-    access: 'key',
-    security: SCHEMES.key,
-    tag: 'Charts',
+    ...OF_CHARTS,
     summary: 'List charts',
     query: listQuery,
     responses: { 200: { description: 'A page of charts', schema: listBody }, ...OF_ALL },
@@ -157,9 +152,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/v1/api-keys',
-    access: 'admin',
-    security: SCHEMES.admin,
-    tag: 'API keys',
+    ...OF_KEYS,
     summary: 'List API keys',
     responses: {
       200: { description: 'The keys that are in force, without the keys themselves', schema: keysBody },
@@ -173,16 +166,14 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: '/api/v1/api-keys',
-    access: 'admin',
-    security: SCHEMES.admin,
-    tag: 'API keys',
+    ...OF_KEYS,
     summary: 'Make an API key',
     body: newKey,
     bodyExample: { name: 'My App' },
     responses: {
       201: { description: 'The key, which is shown this once', schema: newKeyBody },
       ...OF_ALL,
-      413: refusals[413],
+      413: refusal('The body is too large'),
     },
     async handle({ keys }, { body }) {
       const { data, error } = newKey.safeParse(body)
@@ -192,12 +183,10 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'DELETE',
     path: '/api/v1/api-keys/:id',
-    access: 'admin',
-    security: SCHEMES.admin,
-    tag: 'API keys',
+    ...OF_KEYS,
     summary: 'Revoke an API key',
     params: keyParams,
-    responses: { 204: { description: 'The key is refused from now on' }, ...OF_ALL, 404: refusals[404] },
+    responses: { 204: { description: 'The key is refused from now on' }, ...OF_ALL, 404: NOT_FOUND },
     handle: async ({ keys }, { params }) =>
       (await keys.revoke(params.id ?? '')) ? { status: 204 } : refuse('not_found'),
   },
