@@ -3,76 +3,66 @@ import { type ErrorCode, STATUS_OF } from '../../src/errors.ts'
 
 /** The page of every `error` code: the tables of src/errors.ts and src/admin/http.ts, with the meaning and the cure of each code. */
 
+type Charged = 'no' | 'yes' | 'perhaps' | 'given back'
+
 interface Told {
   readonly means: string
-  /** Whether the request was charged. */
-  readonly charged: 'no' | 'yes' | 'perhaps' | 'given back'
+  /** Whether the request was charged. Default no. */
+  readonly charged?: Charged
   readonly cure: string
 }
 
 const GATEWAY: Readonly<Record<ErrorCode, Told>> = {
   bad_request: {
     means: 'The request is not well formed, or its cost cannot be read from its body, query or headers.',
-    charged: 'no',
     cure: 'Change the request as `msg` says. Sending the same request again does not help.',
   },
   unauthorized: {
     means: 'The credential is missing, has expired or is not accepted.',
-    charged: 'no',
     cure: 'Get a new credential. If all clients get 401, read `reason` in [the log](../log.md) as the operator, and see [troubleshooting](../troubleshooting.md#everything-is-401).',
   },
   no_route: {
     means: 'No rule below `routes` matches the path.',
-    charged: 'no',
     cure: 'Check the path. As the operator, add a rule below [`routes`](configuration.md#routes), or set [`unmatched`](configuration.md#unmatched).',
   },
   method_not_allowed: {
     means: 'A rule matches the path, but with another method.',
-    charged: 'no',
     cure: 'Use a method that the header `Allow` of the response lists.',
   },
   request_timeout: {
     means: 'The header fields or the body of the request arrived too slowly.',
-    charged: 'no',
     cure: 'Send the request again over a faster connection. The operator can change the bounds `edge.headers_timeout`, `edge.min_upload_rate` and `edge.upload_grace`.',
   },
   payload_too_large: {
     means:
       'The body is longer than `edge.max_body`. If the cost is read from the body, the body may instead be longer than the `max_body` of its price.',
-    charged: 'no',
     cure: 'Send a smaller body, or ask the operator for a higher [`edge.max_body`](configuration.md#edgemax_body).',
   },
   uri_too_long: {
     means: 'The path and the query together are longer than `edge.max_url`, which is 8 KiB by default.',
-    charged: 'no',
     cure: 'Move parameters from the query into a body.',
   },
   expectation_failed: {
     means: 'The header `Expect` of the request has another value than `100-continue`.',
-    charged: 'no',
     cure: 'Leave the header `Expect` out.',
   },
   idempotency_key_reused: {
     means:
       'An earlier request with the same idempotency key had another body, `Content-Type`, `Content-Encoding` or priced header.',
-    charged: 'no',
     cure: 'To repeat the earlier request, send it exactly as before. With a new key the service may carry the request out twice, so use a new key only for a new request.',
   },
   quota_exceeded: {
     means: 'A limit of the user, of the organisation or of all users together has no room for the request.',
-    charged: 'no',
     cure: 'Wait for `Retry-After` seconds, as [the page for clients](../clients.md#waiting) explains. If the response has `X-Tollgate-Quota-State: never`, waiting does not help. An administrator can raise a limit as the [cookbook](../cookbook.md) shows.',
   },
   too_many_in_flight: {
     means:
       'The user, the address or the connection has too many requests at the same time, or has sent too many wrong credentials.',
-    charged: 'no',
     cure: 'Wait for `Retry-After` seconds and send fewer requests at the same time. [What one client can take](../bounds.md) explains the bounds.',
   },
   headers_too_large: {
     means:
       'The request line and the header fields are longer than `edge.max_header_size`, which is 16 KiB by default, or there are more than 200 fields.',
-    charged: 'no',
     cure: 'Send fewer cookies and shorter header fields.',
   },
   internal: {
@@ -82,7 +72,6 @@ const GATEWAY: Readonly<Record<ErrorCode, Told>> = {
   },
   not_implemented: {
     means: 'The request uses a part of HTTP that Tollgate does not support, such as `CONNECT` or `TRACE`.',
-    charged: 'no',
     cure: 'Use another method or coding, as `msg` says.',
   },
   upstream_unreachable: {
@@ -98,13 +87,11 @@ const GATEWAY: Readonly<Record<ErrorCode, Told>> = {
   store_unavailable: {
     means:
       'The store of the gateway does not respond, and `quota.store_outage` does not let requests of this category pass without the store.',
-    charged: 'no',
     cure: 'Try again after `Retry-After` seconds, and after a longer pause with each attempt. As the operator, see [outages of the store](../outage.md).',
   },
   overloaded: {
     means:
       'The gateway has reached a bound, such as the number of requests at the same time, or cannot keep up with its work.',
-    charged: 'no',
     cure: 'Try again after `Retry-After` seconds, and after a longer pause with each attempt. As the operator, read in the log which bound was reached, and see [bounds](../bounds.md).',
   },
   upstream_timeout: {
@@ -114,7 +101,6 @@ const GATEWAY: Readonly<Record<ErrorCode, Told>> = {
   },
   version_not_supported: {
     means: 'The request uses another version of HTTP than 1.1 or 1.0.',
-    charged: 'no',
     cure: 'Send the request by HTTP/1.1. If clients need HTTP/2, put a proxy that supports it in front of Tollgate.',
   },
 }
@@ -239,7 +225,7 @@ const ADMIN_TITLE = `## The admin API
 These codes appear on the admin listener, where no request is charged.
 `
 
-const CHARGED: Readonly<Record<Told['charged'], string>> = {
+const CHARGED: Readonly<Record<Charged, string>> = {
   no: 'The request is not charged.',
   yes: 'The request stays charged, because the service may have done the work.',
   perhaps: 'The request may be charged.',
@@ -249,7 +235,7 @@ const CHARGED: Readonly<Record<Told['charged'], string>> = {
 
 export function errorCodesPage(): string {
   const own = (Object.keys(STATUS_OF) as ErrorCode[]).map((code) => {
-    const { means, charged, cure } = GATEWAY[code]
+    const { means, charged = 'no', cure } = GATEWAY[code]
     return sectionOf(`${code}`, STATUS_OF[code], [means, CHARGED[charged]], cure)
   })
   const ofAdmin = (Object.keys(ADMIN_STATUS_OF) as AdminError[]).map((code) => {
