@@ -1,13 +1,12 @@
-import { once } from 'node:events'
 import { METHODS } from 'node:http'
-import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { atEnd } from '../../../test/setup/at-end.ts'
 import { responseRefusals } from '../../common/refusals.ts'
 import { createHttp } from '../../common/server.ts'
+import { saidTo } from '../responses.ts'
 
-async function start(): Promise<number> {
+/** @returns its address */
+async function start(): Promise<string> {
   const http = createHttp({ bodyLimit: 10, unreadable: (what) => ({ what }) })
   atEnd(() => http.close())
   http.app.get('/songs/:id', async () => 'a song')
@@ -31,15 +30,12 @@ async function start(): Promise<number> {
     send: (reply, code) => reply.code(code).send(),
     onError() {},
   })
-  return Number(new URL((await http.listen({ host: '127.0.0.1', port: 0 })).url).port)
+  return (await http.listen({ host: '127.0.0.1', port: 0 })).url
 }
 
 /** The status and the Allow of the response to a request that is written by hand. */
-async function ask(port: number, method: string, path: string, rest: string): Promise<[number, string | undefined]> {
-  const socket = connect(port, '127.0.0.1')
-  await once(socket, 'connect')
-  socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${rest}`)
-  const response = await text(socket)
+async function ask(url: string, method: string, path: string, rest: string): Promise<[number, string | undefined]> {
+  const response = await saidTo(url, `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${rest}`)
   return [Number(response.slice(9, 12)), /^allow: (.*)\r$/im.exec(response)?.[1]]
 }
 
@@ -55,12 +51,12 @@ const OTHERS = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(m
 
 describe.each(BODIES)('a request with %s', (_, rest) => {
   it('a request is 405 for each method that its path does not take, QUERY among them, and 404 if there is no such path', async () => {
-    const port = await start()
+    const url = await start()
     expect(OTHERS).toContain('QUERY')
     for (const method of OTHERS) {
-      expect(await ask(port, method, '/songs/1', rest), method).toEqual([405, 'GET, HEAD'])
-      expect(await ask(port, method, '/nothing', rest), method).toEqual([404, undefined])
+      expect(await ask(url, method, '/songs/1', rest), method).toEqual([405, 'GET, HEAD'])
+      expect(await ask(url, method, '/nothing', rest), method).toEqual([404, undefined])
     }
-    expect(await ask(port, 'QUERY', '/songs', rest)).toEqual([405, 'POST'])
+    expect(await ask(url, 'QUERY', '/songs', rest)).toEqual([405, 'POST'])
   })
 })

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closedAtEnd } from '../../../test/setup/at-end.ts'
 import { createHttp } from '../../common/server.ts'
+import { saidTo } from '../responses.ts'
 
 it('closing lets a request under way finish, and does not wait for a client that is gone in the middle of one', async () => {
   const http = createHttp({ bodyLimit: 100, unreadable: (what) => ({ what }) })
@@ -41,9 +41,7 @@ it.each([
   // Node looks every 30 s for requests of more than 60 s.
   Object.assign(http.app.server, { requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 50 })
   const { url } = await http.listen({ host: '127.0.0.1', port: 0 })
-  const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  socket.write(sent)
-  const response = await text(socket)
+  const response = await saidTo(url, sent)
   expect(response).toMatch(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close\r\n`)
   expect(response).toMatch(`\r\n\r\n${JSON.stringify({ what })}`)
 })

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { openHome } from '../../demo/home.ts'
 
 const run = promisify(execFile)
@@ -12,16 +12,14 @@ const run = promisify(execFile)
 const PLAIN_USER = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
 
 test('a folder that cannot be is named, with the variable that chooses another one', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = tempFolder()
   const file = join(folder, 'a-file')
   writeFileSync(file, '')
   expect(() => openHome(file)).toThrow(/a-file cannot be the folder of the demo \(ENOTDIR.*TOLLGATE_HOME/)
 })
 
 test('a folder in a folder that is yet to be made is made with it, or reported if it cannot be made', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = tempFolder()
   openHome(join(folder, 'a', 'b')).keep('fixture', 'imported')
   expect(openHome(join(folder, 'a', 'b')).kept('fixture')).toBe('imported')
   const nowhere = existsSync('/proc/self') ? '/proc/nope' : '/dev/null/nope'
@@ -29,8 +27,7 @@ test('a folder in a folder that is yet to be made is made with it, or reported i
 })
 
 test('a folder, or a file in it, that another user made is reported with the cure', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = tempFolder()
   const home = join(folder, 'home')
   openHome(home).keep('token', 'x')
   const code = `(await import('./services/demo/home.ts')).openHome(${JSON.stringify(home)}).kept('token')`
@@ -46,8 +43,7 @@ test('a folder, or a file in it, that another user made is reported with the cur
 })
 
 test('a secret is made once, and anew if a full disk has left an empty file', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = tempFolder()
   const home = openHome(folder)
   const first = home.secret('bot-token')
   expect(first).toMatch(/^[\w-]{43}$/)

@@ -84,6 +84,8 @@ export function record(song_id = 2001, more: object = {}) {
   return { song_id, level_index: 3, achievements: 99.5, dxScore: 1000, ...more }
 }
 
+export const [ONE, TWO, THREE] = [record(2001), record(2002), record(2003)]
+
 /** A chunk of snapshot `id`. */
 export function chunk(id: string, records: readonly object[], more: object = {}) {
   return { qq: QQ, full_snapshot: true, snapshot_id: id, snapshot_final: false, records, ...more }

@@ -1,10 +1,6 @@
 import { expect, it } from 'vitest'
 import { expectResponse } from '../responses.ts'
-import { chunk, DAY, finalChunk, HOUR, incremental, MINUTE, QQ, record, startSync } from './harness.ts'
-
-const ONE = record(2001)
-const TWO = record(2002)
-const THREE = record(2003)
+import { chunk, DAY, finalChunk, HOUR, incremental, MINUTE, ONE, QQ, record, startSync, THREE, TWO } from './harness.ts'
 
 async function withScores() {
   const running = await startSync()

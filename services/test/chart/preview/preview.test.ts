@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SAMPLE, startCharts } from '../harness.ts'
+import { type Chart, loadLibrary } from '../../../chart/library.ts'
+import { drawFrame } from '../../../chart/preview/frame.ts'
+import { drawStrip } from '../../../chart/preview/strip.ts'
+import { chartsFolder, SAMPLE, startCharts } from '../harness.ts'
 import { attributesOf, inkOf, readXml } from './xml.ts'
 
 const CHART = '/api/v1/charts/1466:dx:5/preview.svg'
@@ -51,12 +54,7 @@ describe('a preview', () => {
   })
 
   it('a preview is well formed whatever the title is', async () => {
-    const { drawFrame } = await import('../../../chart/preview/frame.ts')
-    const { drawStrip } = await import('../../../chart/preview/strip.ts')
-    const { loadLibrary } = await import('../../../chart/library.ts')
-    const { chartsFolder } = await import('../harness.ts')
-    const [chart] = (await loadLibrary(chartsFolder({ 11466: SAMPLE }))).charts
-    if (chart === undefined) throw new Error('no chart')
+    const [chart] = (await loadLibrary(chartsFolder({ 11466: SAMPLE }))).charts as [Chart]
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
