@@ -6,7 +6,6 @@ import { fetch, type Response } from 'undici'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { hashAccessKey } from '../../src/control/access-key-record.ts'
 import type { Changes, Layer, Packed, UserOverride } from '../../src/control/state.ts'
-import { undoOf } from '../../src/control/undo.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -77,6 +76,12 @@ async function gateway(kind: Kind, { url = kind.url, limits = LIMITS, more = '' 
   return app
 }
 
+/** Two that share a Redis; SQLite has one gateway. */
+async function gatewaysOf(where: Kind, more = ''): Promise<RunningApp[]> {
+  const first = await gateway(where, { more })
+  return where.url.startsWith('redis') ? [first, await gateway(where, { more })] : [first]
+}
+
 const set = (to: Packed<Changes>) => store.change({ kind: 'settings', to }, AUTHOR, null)
 const override = (user: string, to: Partial<UserOverride> | null) =>
   store.change({ kind: 'override', user, to: to === null ? null : { ...OVERRIDE, ...to } }, AUTHOR, null)
@@ -111,9 +116,8 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     const file = join(folder, 'tollgate.yaml')
     await writeFile(file, config(where, where.url))
     const token = (...args: string[]) => run(process.execPath, ['src/main.ts', 'token', ...args, '-c', file])
-    await token('create', '--user', 'alice', '--name', 'before')
-    // SQLite has one gateway.
-    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    await store.change({ kind: 'settings', to: {} }, { who: 'command line', why: null }, null)
+    const running = await gatewaysOf(where)
     await token('create', '--user', 'alice', '--name', 'phone')
     const [made] = await store.readAudit(null, 1)
     await token('revoke', made?.subject ?? '')
@@ -134,7 +138,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
 
   it('an access key of another maker is taken over by each gateway, and ends at each when another one takes its place', async () => {
     const where = await openKind(kind)
-    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const running = await gatewaysOf(where)
     const [first] = running as [RunningApp]
     const ask = async (method: string, path: string, type: string, body: string) => {
       const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': type }
@@ -164,8 +168,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
   it('a change at run time of a plan reaches all gateways, says who follows it, refuses by it, is laid over for a while, and is undone', async () => {
     const where = await openKind(kind)
     const more = 'plans: { free: { personal: { read: { 1h: 8 } } }, team: {} }, default_plan: free'
-    // SQLite has one gateway.
-    const running = [await gateway(where, { more }), ...(kind === 'redis' ? [await gateway(where, { more })] : [])]
+    const running = await gatewaysOf(where, more)
     const [first] = running as [RunningApp]
     const ask = async (method: string, path: string, body?: object) => {
       const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
@@ -199,8 +202,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
 
   it('a change at run time that is scheduled begins and ends by itself, once over all gateways', async () => {
     const where = await openKind(kind)
-    // SQLite has one gateway.
-    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const running = await gatewaysOf(where)
     const { at } = await store.controlVersion()
     const about = { who: 'ann', why: null }
     await set(layered({ ...about, id: 'begins', from: at + 500, until: null, value: { mode: 'loose' } }))
@@ -217,98 +219,35 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(lines).toHaveLength(2)
   })
 
-  it.each([
-    ['one within the other', 4000, 1500],
-    ['one that ends after the other', 1000, 2000],
-  ])(
-    'a change at run time that is temporary lies over another: %s, and all is as before when both have ended',
-    async (_, one, other) => {
-      const where = await openKind(kind)
-      const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
-      const { at } = await store.controlVersion()
-      const layer = (id: string, until: number, personal: number, from: number): Layer => ({
-        ...{ id, from, until: at + until, begun: true, who: 'ann', why: null },
-        value: { baselines: { personal: { read: { '1h': personal } } } },
-      })
-      await set({ layers: [layer('a', one, 5, at), layer('b', other, 3, at + 1)] })
-      const personal = async (app: RunningApp) => (await limits(app))[0]
-      const seen: string[][] = await Promise.all(
-        running.map(async (app) => {
-          const values: string[] = []
-          const last = async () => {
-            const value = (await personal(app)) ?? ''
-            if (values.at(-1) !== value) values.push(value)
-            return value
-          }
-          await expect.poll(last, SOON).toBe('Personal 3')
-          await expect.poll(last, SOON).toBe('Personal 10')
-          return values.slice(values.indexOf('Personal 3'))
-        }),
-      )
-      const expected = one > other ? ['Personal 3', 'Personal 5', 'Personal 10'] : ['Personal 3', 'Personal 10']
-      expect(seen).toEqual(running.map(() => expected))
-      await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
-    },
-  )
-
-  it('a change at run time that is scheduled within a scheduled one begins and ends in its place, and all is as before afterwards', async () => {
+  it('a change at run time that is temporary lies over another: one within the other, and all is as before when both have ended', async () => {
     const where = await openKind(kind)
-    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const running = await gatewaysOf(where)
     const { at } = await store.controlVersion()
-    const layer = (id: string, from: number, until: number, personal: number): Layer => ({
-      ...{ id, from: at + from, until: at + until, who: 'ann', why: id },
+    const layer = (id: string, until: number, personal: number, from: number): Layer => ({
+      ...{ id, from, until: at + until, begun: true, who: 'ann', why: null },
       value: { baselines: { personal: { read: { '1h': personal } } } },
     })
-    await set({ layers: [layer('weekend', 500, 3000, 5), layer('night', 1200, 2000, 3)] })
+    await set({ layers: [layer('a', 4000, 5, at), layer('b', 1500, 3, at + 1)] })
+    const seen: string[][] = await Promise.all(
+      running.map(async (app) => {
+        const values: string[] = []
+        const last = async () => {
+          const [value = ''] = await limits(app)
+          if (values.at(-1) !== value) values.push(value)
+          return value
+        }
+        await expect.poll(last, SOON).toBe('Personal 3')
+        await expect.poll(last, SOON).toBe('Personal 10')
+        return values.slice(values.indexOf('Personal 3'))
+      }),
+    )
+    expect(seen).toEqual(running.map(() => ['Personal 3', 'Personal 5', 'Personal 10']))
     await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
-    for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 10', 'Global 100'])
-    const made = (await store.readAudit(null, 10)).filter(({ who }) => who === 'schedule').map(({ why }) => why)
-    expect(made.toReversed()).toEqual([
-      'begins as scheduled by ann: weekend',
-      'begins as scheduled by ann: night',
-      'ends as scheduled by ann: night',
-      'ends as scheduled by ann: weekend',
-    ])
   })
-
-  it.each(['undone', 'taken back by its guard'])(
-    'a change at run time that lies within another temporary one is %s, and the end of the other one stays',
-    async (how) => {
-      const where = await openKind(kind)
-      const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
-      const [app] = running as [RunningApp]
-      const { at } = await store.controlVersion()
-      const layer = (id: string, until: number | null, personal: number, from: number): Layer => ({
-        ...{ id, from, until, begun: true, who: 'ann', why: null },
-        value: { baselines: { personal: { read: { '1h': personal } } } },
-      })
-      const outer = layer('outer', at + 3_600_000, 5, at)
-      await set({ layers: [outer] })
-      const guard = { id: 'guard', until: at + 3_600_000, refused: 0.05 }
-      const inner = layer('inner', null, 1, at + 1)
-      const changed = await set({
-        layers: [outer, how === 'undone' ? { ...inner, until: at + 7_200_000 } : { ...inner, guard }],
-      })
-      for (const each of running) await expect.poll(() => limits(each), SOON).toEqual(['Personal 1', 'Global 100'])
-      if (how === 'undone' && changed.done) {
-        const undo = undoOf(changed.entry, await store.readControl(), at + 2)
-        if (undo.kind === 'possible' && undo.change !== null) await store.change(undo.change, AUTHOR, null)
-      }
-      const users = Array.from({ length: 12 }, (_, i) => `guest-${i}`)
-      const settings = async () => {
-        if (how !== 'undone') await Promise.all(users.map((user) => statusOf(app, user)))
-        return (await store.readControl()).settings.value
-      }
-      await expect.poll(settings, SOON).toMatchObject({ layers: [{ id: 'outer', until: at + 3_600_000 }] })
-      expect((await settings()).layers).toHaveLength(1)
-      for (const each of running) await expect.poll(() => limits(each), SOON).toEqual(['Personal 5', 'Global 100'])
-    },
-  )
 
   it('a change at run time that is guarded is taken back if several users are refused, once over all gateways', async () => {
     const where = await openKind(kind)
-    // SQLite has one gateway.
-    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const running = await gatewaysOf(where)
     const [app] = running as [RunningApp]
     const { at } = await store.controlVersion()
     const guard = { id: 'guard', until: at + 3_600_000, refused: 0.05 }

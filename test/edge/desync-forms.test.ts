@@ -163,6 +163,18 @@ const FORMS: readonly (readonly [string, string, readonly number[], readonly str
     [],
   ],
   ['garbage behind a request', `${request('GET /api/a', '')}GARBAGE\r\n\r\n`, [200, 400], ['GET /api/a HTTP/1.1']],
+  [
+    'a WebSocket that is refused behind a request',
+    request('GET /api/a', '') + request('GET /api/ws', UPGRADE).replace(auth, ''),
+    [200, 401],
+    ['GET /api/a HTTP/1.1'],
+  ],
+  [
+    'a WebSocket behind the last request',
+    request('GET /api/a', 'Connection: close\r\n') + request('GET /api/ws', UPGRADE),
+    [200],
+    ['GET /api/a HTTP/1.1'],
+  ],
   ['a WebSocket behind two Hosts', request('GET /api/a', 'Host: b\r\n') + request('GET /api/ws', UPGRADE), [400], []],
   ['a CONNECT behind two Hosts', request('GET /api/a', 'Host: b\r\n') + request('CONNECT a:1', ''), [400], []],
 ]

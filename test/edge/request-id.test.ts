@@ -30,14 +30,16 @@ it('each request has an id of its own, a UUID of version 4', async () => {
   expect(new Set(ids).size).toBe(3)
 })
 
-it('the id that a proxy gives a request is kept', async () => {
-  expect(await idOf('X-Request-Id: hop/1:a.b+c=d@e~f-g\r\n', true)).toBe('hop/1:a.b+c=d@e~f-g')
+it.each(['hop/1:a.b+c=d@e~f-g', 'a'.repeat(128)])('the id that a proxy gives a request is kept: %s', async (id) => {
+  expect(await idOf(`X-Request-Id: ${id}\r\n`, true)).toBe(id)
 })
 
 it.each([
   ['two of them', 'X-Request-Id: a\r\nX-Request-Id: b\r\n'],
   ['too long', `X-Request-Id: ${'a'.repeat(129)}\r\n`],
+  ['a list of two', 'X-Request-Id: a, b\r\n'],
   ['of other characters', 'X-Request-Id: a b\r\n'],
+  ['more than an id in a line of JSON', 'X-Request-Id: a","user":"root\r\n'],
   ['empty', 'X-Request-Id:\r\n'],
 ])('an id from a proxy is replaced if it is %s', async (_, fields) => {
   expect(await idOf(fields, true)).toMatch(UUID)
