@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { atEnd } from '../setup/at-end.ts'
+import { runs } from '../setup/runs.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { rawExchange, statusesIn } from './raw.ts'
@@ -403,7 +404,7 @@ it('each form gives the status that the gateway gives for the same request, and 
       )
       for (const other of others) expect(other).toEqual(gateway)
     }),
-    { numRuns: 150, examples: [[{ method: 'GET', target: '/items/7', credential: 'good' }]] },
+    { numRuns: runs(150), examples: [[{ method: 'GET', target: '/items/7', credential: 'good' }]] },
   )
   const sums = await Promise.all(Object.keys(forms).map((name) => used(`of-${name}`, 'read')))
   expect(new Set(sums).size).toBe(1)

@@ -7,6 +7,7 @@ import type { ExplainResponse } from '../../src/contract/api.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { UNMATCHED } from '../../src/replicas/presence.ts'
 import { isCharged } from '../observe/settled.ts'
+import { runs } from '../setup/runs.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -203,7 +204,7 @@ test('explain says of any request what the gateway then does with it', async () 
       await put(app, 'carol', { shadow: true })
       for (const asked of requests) met.add(await compare(app, rules, { ...asked, target: targetOf(rules, asked) }))
     }),
-    { numRuns: 25, endOnFailure: true, examples: [[WORLD, REQUESTS]] },
+    { numRuns: runs(25, 10), endOnFailure: true, examples: [[WORLD, REQUESTS]] },
   )
   const all = ['accept', 'bad_body', 'bad_request', 'no_route', 'not_charged', 'refuse', 'shadow']
   expect([...met].sort()).toEqual(all)

@@ -101,6 +101,15 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     return { url, sockets }
   }
 
+  /** A tunnel. @param stays an end that does not end its side with the other */
+  async function opened(stays: { upstreamStays?: boolean; clientStays?: boolean } = {}) {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH), stays.upstreamStays)
+    const gateway = await gatewayTo(upstream.url)
+    const client = rawClient(gateway.port, handshake(), stays.clientStays)
+    await client.until('101')
+    return { upstream, gateway, client }
+  }
+
   it('a WebSocket through the gateway carries messages both ways, and tells the upstream who it is', async () => {
     const { url } = await echoUpstream()
     const gateway = await gatewayTo(url)
@@ -416,17 +425,12 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
     })
 
-    it('in time gives a timeout', async () => {
+    it.each([
+      ['in time', { responseTimeoutMs: 100 }],
+      ['in the time of its own rule', { patience: { responseTimeoutMs: 100, idleTimeoutMs: 60_000 } }],
+    ])('%s gives a timeout', async (_what, options) => {
       const upstream = await rawUpstream(() => {})
-      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 100 })
-      await exchangeRaw(gateway.port, handshake())
-      const reason = 'UPSTREAM_TIMEOUT: no answer in time'
-      expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true, reason })
-    })
-
-    it('in the time of its own rule gives a timeout', async () => {
-      const upstream = await rawUpstream(() => {})
-      const gateway = await gatewayTo(upstream.url, { patience: { responseTimeoutMs: 100, idleTimeoutMs: 60_000 } })
+      const gateway = await gatewayTo(upstream.url, options)
       await exchangeRaw(gateway.port, handshake())
       const reason = 'UPSTREAM_TIMEOUT: no answer in time'
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true, reason })
@@ -453,28 +457,18 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(upstream.sockets).toEqual([])
     })
 
-    it.each(LEAVE)('before the client leaves by %s is left alone too', async (_what, leave) => {
-      const upstream = await rawUpstream(() => {})
-      const gateway = await gatewayTo(upstream.url)
-      const client = rawClient(gateway.port, handshake())
-      await until(() => upstream.sockets.length === 1)
-      leave(client.socket)
-      expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', headSent: false })
-      await until(() => client.socket.destroyed)
-      await until(() => upstream.sockets[0]?.destroyed === true || upstream.sockets[0]?.readableEnded === true)
-    })
-
-    it.each(LEAVE)(
-      'before a client leaves by %s that has sent something ahead is left alone too',
-      async (_what, leave) => {
+    it.each(LEAVE.flatMap(([what, leave]) => ['', 'early'].map((ahead) => [what, ahead, leave] as const)))(
+      'before the client leaves by %s, having sent %j ahead, is left alone too',
+      async (_what, ahead, leave) => {
         const upstream = await rawUpstream(() => {})
         const gateway = await gatewayTo(upstream.url)
         const client = rawClient(gateway.port, handshake())
         await until(() => upstream.sockets.length === 1)
-        client.socket.write('early')
+        client.socket.write(ahead)
         await sleep(20)
         leave(client.socket)
         expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', headSent: false })
+        await until(() => client.socket.destroyed)
         await until(() => upstream.sockets[0]?.destroyed === true || upstream.sockets[0]?.readableEnded === true)
       },
     )
@@ -522,20 +516,14 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
   })
 
   it.each(LEAVE)('the end of a tunnel by %s of the client closes the upstream’s side', async (_what, close) => {
-    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-    const gateway = await gatewayTo(upstream.url)
-    const client = rawClient(gateway.port, handshake())
-    await client.until('101')
+    const { upstream, gateway, client } = await opened()
     close(client.socket)
     await until(() => upstream.sockets[0]?.destroyed === true)
     expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
   })
 
   it.each(LEAVE)('the end of a tunnel by %s of the upstream closes the client’s side', async (_what, close) => {
-    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-    const gateway = await gatewayTo(upstream.url)
-    const client = rawClient(gateway.port, handshake())
-    await client.until('101')
+    const { upstream, gateway, client } = await opened()
     close(upstream.sockets[0] as Socket)
     await until(() => client.socket.destroyed)
     expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
@@ -544,20 +532,14 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
   it.each(LEAVE)(
     'the end of a tunnel by %s of the client leaves nothing half open where the upstream ignores it',
     async (_what, close) => {
-      const upstream = await rawUpstream((socket) => socket.write(SWITCH), true)
-      const gateway = await gatewayTo(upstream.url)
-      const client = rawClient(gateway.port, handshake())
-      await client.until('101')
+      const { gateway, client } = await opened({ upstreamStays: true })
       close(client.socket)
       expect((await gateway.settled()).outcome).toBe('forwarded')
     },
   )
 
   it('the end of a tunnel leaves nothing half open where the client ignores the upstream’s', async () => {
-    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-    const gateway = await gatewayTo(upstream.url)
-    const client = rawClient(gateway.port, handshake(), true)
-    await client.until('101')
+    const { upstream, gateway } = await opened({ clientStays: true })
     upstream.sockets[0]?.end()
     expect((await gateway.settled()).outcome).toBe('forwarded')
   })

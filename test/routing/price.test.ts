@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { AskedPrice } from '../../src/inputs/price.ts'
 import { priceOf, queryFault } from '../../src/routing/price.ts'
+import { runs } from '../setup/runs.ts'
 
 const VALUES = new Map([
   ['2', 10],
@@ -331,7 +332,7 @@ describe('whatever the body', () => {
         expect(readings).not.toHaveLength(0)
         for (const found of readings) expect(VALUES.get(String(found))).toBe(cost)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   }, 60_000)
 
@@ -372,7 +373,7 @@ describe('whatever the body', () => {
           expect(price(`{"chargeId":2,${JSON.stringify(name)}:3}`)).toBe(expected)
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   }, 60_000)
 
@@ -463,7 +464,7 @@ describe('a query beside a priced body', () => {
         const names = namesIn(text).map((name) => foldedAtOnce(name.replaceAll('.', '')))
         expect(inQuery(text, fields)).toBe(text !== '?' && names.some((name) => known.includes(name)))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   }, 60_000)
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRouteTable, type RoutePattern, type Segment } from '../../src/routing/route-table.ts'
+import { runs } from '../setup/runs.ts'
 
 /** `GET|POST /v1/:name/*` as the loader would read it. */
 function rule(match: string): RoutePattern {
@@ -209,7 +210,7 @@ describe('against a list searched from the most specific rule down', () => {
           expect(response).toEqual(modelResponse(rules, method, segments))
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   }, 60_000)
 

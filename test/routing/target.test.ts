@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { canonicalLiteral, canonicalTarget, type PathAllowances, type Target } from '../../src/routing/target.ts'
+import { runs } from '../setup/runs.ts'
 
 const STRICT: PathAllowances = { encodedSlash: false, emptySegment: false, semicolon: false }
 const LAX: PathAllowances = { encodedSlash: true, emptySegment: true, semicolon: true }
@@ -233,7 +234,7 @@ describe('whatever is sent', () => {
           query: '',
         })
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   }, 60_000)
 
@@ -245,7 +246,7 @@ describe('whatever is sent', () => {
         const matched = target.matched.slice(1).split('/').map(decodeURIComponent)
         expect(upstreamView(target.path)).toEqual(matched)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   }, 60_000)
 
@@ -297,7 +298,7 @@ describe('whatever is sent', () => {
         const { path: _written, ...read } = { path: '', ...canonicalTarget(path, allow) }
         expect(canonicalTarget(escaped, allow)).toMatchObject(read)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   }, 60_000)
 

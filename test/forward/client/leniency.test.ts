@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Leniency } from '../../../src/forward/client/contract.ts'
 import { responseBytes } from '../../fuzz/response-bytes.ts'
+import { runs } from '../../setup/runs.ts'
 import { latin1, readResponse } from './read-response.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -122,7 +123,7 @@ describe('whatever is let pass', () => {
         const cut = readResponse(bytes, [size], true, false, allowed)
         expect(cut.heard.response()).toEqual(whole.heard.response())
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { responseBytes } from '../../fuzz/response-bytes.ts'
+import { runs } from '../../setup/runs.ts'
 import { assertNoSurprises } from '../support.ts'
 import { latin1, newHeard, type Reading, readResponse } from './read-response.ts'
 
@@ -173,6 +174,6 @@ it('whatever an upstream sends is read alike however it is cut into pieces', () 
       expect(cut.heard.response()).toEqual(whole.heard.response())
       if (whole.heard.response() === null) expect(cut.error).not.toBe(null)
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
