@@ -59,6 +59,16 @@ test('what is edited while a change is sent closes the review and stays an edit 
   expect(draft).toEqual({ form: { ...formOf(setTo(30)), reason: 'another' }, etag: '"30"', until: null })
 })
 
+test('what is edited while a change is sent outlives that somebody else was first', () => {
+  const { editing, review } = sent()
+  const edited = after([{ type: 'edit', part: { reason: 'another' }, now: now(setTo(20)) }], editing)
+  const overtaken = { type: 'failed', review, error: new Error('no'), why: 'conflict', open: false } as const
+  expect(nextEditing(edited, overtaken)).toMatchObject({
+    draft: { form: { ...formOf(setTo(30)), reason: 'another' }, etag: null },
+    stage: { at: 'overtaken' },
+  })
+})
+
 test('a change whose response was lost is told as saved once it is seen to be set, and not before', () => {
   const { editing, review } = sent()
   const lost = after([{ type: 'failed', review, error: new Error('lost'), why: 'unknown', open: true }], editing)
