@@ -170,17 +170,9 @@ describe('the story of another change', () => {
     const [from, to] = ['2099-01-01T10:00:00.000Z', '2099-01-01T12:00:00.000Z']
     const moved = story({ from: { layers: [layer('a', from)] }, to: { layers: [layer('b', to)] } })
     expect(moved.notes).toEqual([{ kind: 'moved', from, at: to }])
-    const base = {
-      limits: { read: { '1h': 3000 } },
-      bypassGlobal: false,
-      shadow: false,
-      reason: 'OPS',
-      expiresAt: null,
-    }
-    const half = { ...layer('c', to), value: { ...base, limits: {}, factor: 1.5, reason: 'half' } }
-    expect(
-      story({ what: 'override', subject: 'etl', from: base, to: { ...base, layers: [half] } }).changes,
-    ).toMatchObject([
+    const half = { ...layer('c', to), value: { ...override, limits: {}, factor: 1.5 } }
+    const above = story({ what: 'override', subject: 'etl', from: override, to: { ...override, layers: [half] } })
+    expect(above.changes).toMatchObject([
       { path: 'expiresAt', to },
       { path: 'factor', to: 1.5 },
     ])

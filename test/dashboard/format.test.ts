@@ -41,19 +41,11 @@ test('a half-hour is written in a time zone, with its day once', () => {
 
 test('numbers are grouped, rates and shares are short', () => {
   expect(format.formatNumber('en', 1_234_567)).toBe('1,234,567')
-  expect([0, 0.166, 12.3456, 1234].map((value) => format.formatRate('en', value))).toEqual([
-    '0.0',
-    '0.2',
-    '12.3',
-    '1,234.0',
-  ])
+  const rates = [0, 0.166, 12.3456, 1234].map((value) => format.formatRate('en', value))
+  expect(rates).toEqual(['0.0', '0.2', '12.3', '1,234.0'])
   expect(format.formatRate('zh', 0.004)).toBe('< 0.1')
-  expect([0.5, 1500, 12_500, 3e6].map((value) => format.formatShort('en', value))).toEqual([
-    '0.5',
-    '1,500',
-    '12.5K',
-    '3M',
-  ])
+  const short = [0.5, 1500, 12_500, 3e6].map((value) => format.formatShort('en', value))
+  expect(short).toEqual(['0.5', '1,500', '12.5K', '3M'])
   expect(format.formatShort('zh', 125_000)).toBe('12.5万')
   expect(format.formatShare('en', 0.012345)).toBe('1.23%')
 })

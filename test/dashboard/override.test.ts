@@ -13,12 +13,13 @@ import {
 } from '../../src/dashboard/logic/override.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
+const BODY = { bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
 const FORM = { ...formOf(null), expiry: { kind: 'never' } as const, reason: 'a big event' }
 
 test('a new override ends after a day if nothing else is chosen, but never with a billing day or a plan, and one that is set keeps its end', () => {
   const ends = [{}, { periodDay: '15' }, { plan: 'pro' }, { plan: 'pro', expiry: { kind: 'today' } as const }]
   expect(ends.map((part) => endOf({ ...formOf(null), ...part }).kind)).toEqual(['hours', 'never', 'never', 'today'])
-  const set = { limits: {}, bypassGlobal: true, shadow: false, reason: 'a trial', expiresAt: null, version: 1 }
+  const set = { ...BODY, limits: {}, version: 1 }
   expect(formOf(set).expiry).toEqual({ kind: 'never' })
   expect(formOf({ ...set, expiresAt: '2026-11-21T10:00:00Z' }).expiry).toMatchObject({ kind: 'keep' })
 })
@@ -74,14 +75,8 @@ describe('the body of an override', () => {
 
   test('the body of an override that is read into the form and sent again is the same', () => {
     const set = {
-      version: 3,
-      limits: { read: { '1h': 5, '1d': 9 } },
-      periodDay: 31,
-      plan: 'pro',
-      bypassGlobal: false,
-      shadow: true,
-      reason: 'why',
-      expiresAt: '2026-12-01T00:00:00.000Z',
+      ...{ ...BODY, version: 3, limits: { read: { '1h': 5, '1d': 9 } } },
+      ...{ periodDay: 31, plan: 'pro', shadow: true, expiresAt: '2026-12-01T00:00:00.000Z' },
     }
     const { version: _, limits, ...others } = set
     expect(bodyOf(formOf(set), NOW).body).toEqual({ ...limits, ...others })
@@ -89,21 +84,9 @@ describe('the body of an override', () => {
 })
 
 describe('what was sent', () => {
-  const set = {
-    version: 3,
-    limits: { write: { '1h': 7 }, read: { '1h': 5, '1d': 9 } },
-    bypassGlobal: false,
-    shadow: true,
-    reason: 'why',
-    expiresAt: '2026-12-01T00:00:00.000Z',
-  }
-  const sent = {
-    read: { '1d': 9, '1h': 5 },
-    write: { '1h': 7 },
-    shadow: true,
-    reason: 'why',
-    expiresAt: '2026-12-01T00:00:00.000Z',
-  }
+  const same = { shadow: true, reason: 'why', expiresAt: '2026-12-01T00:00:00.000Z' }
+  const set = { ...BODY, ...same, version: 3, limits: { write: { '1h': 7 }, read: { '1h': 5, '1d': 9 } } }
+  const sent = { ...same, read: { '1d': 9, '1h': 5 }, write: { '1h': 7 } }
 
   test('what was sent is set, in whatever order', () => {
     expect(isSet(sent, set)).toBe(true)
@@ -168,15 +151,7 @@ describe('an end', () => {
 describe('what an override uses up', () => {
   const DEFAULTS = { read: { '1h': 120, '1d': 1200 } }
   const QUOTA = { effective: { personal: DEFAULTS, global: {} }, cheapest: { read: 2 }, windows: {} }
-  const SET: OverrideResponse = {
-    version: 3,
-    limits: { read: { '1h': 500 } },
-    bypassGlobal: false,
-    shadow: false,
-    reason: 'why',
-    expiresAt: null,
-  }
-  const BODY = { bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
+  const SET: OverrideResponse = { ...BODY, version: 3, limits: { read: { '1h': 500 } } }
 
   function userWith(used: number, override: OverrideResponse | null): UserResponse {
     const limit = (window: '1h' | '1d') => Number(override?.limits.read?.[window] ?? DEFAULTS.read[window])
@@ -222,15 +197,8 @@ describe('what an override uses up', () => {
   })
 
   test('what an override uses up are global windows that the user is spared now, and no more then', () => {
-    const full = {
-      scope: 'Global',
-      window: '1h',
-      limit: 100,
-      used: 99,
-      remaining: 1,
-      startedAt: null,
-      resetAt: null,
-    } as const
+    const now = { limit: 100, used: 99, remaining: 1, startedAt: null, resetAt: null }
+    const full = { ...now, scope: 'Global', window: '1h' } as const
     const quota = { ...QUOTA, windows: { read: [full] } }
     const found = [{ scope: 'Global', category: 'read', window: '1h', used: 99, limit: 100, forever: false }]
     const bypassing = userWith(0, { ...SET, bypassGlobal: true })
@@ -270,13 +238,6 @@ test('a lead may give at most what the member has by default and what the organi
   expect(above({ 'read.1h': '600', 'read.1d': ' ', 'read.month': '7' })).toEqual({})
   expect(above({ 'read.1h': '601', 'read.1d': '5001' })).toEqual({ 'read.1h': 600, 'read.1d': 5000 })
   expect(above({ 'read.1h': 'unlimited', 'read.1d': '1 + 1' })).toEqual({ 'read.1h': 600, 'read.1d': 5000 })
-  const set = {
-    version: 1,
-    limits: { read: { '1h': 200 } },
-    bypassGlobal: false,
-    shadow: false,
-    reason: 'a share',
-    expiresAt: null,
-  }
+  const set = { ...BODY, version: 1, limits: { read: { '1h': 200 } } }
   expect([above({ 'read.1h': '900' }, set), above({ 'read.1h': '1001' }, set)]).toEqual([{}, { 'read.1h': 1000 }])
 })
