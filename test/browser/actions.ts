@@ -1,7 +1,22 @@
 import type { Locator } from 'playwright-core'
+import { afterEach, beforeEach, expect } from 'vitest'
+
+/** What the present test has done. */
+export let actions = countActions()
+
+/** For each file: counts what each of its tests does, which is at most so much. */
+export function limitActions(most: number): void {
+  beforeEach(countAnew)
+  afterEach(() => expect(actions.count()).toBeLessThanOrEqual(most))
+}
+
+/** Begins another job. */
+export function countAnew(): void {
+  actions = countActions()
+}
 
 /** Counts what an administrator does for a job: a click, a key and a field that is filled are one each. */
-export function countActions() {
+function countActions() {
   let count = 0
   return {
     count: () => count,

@@ -1,20 +1,17 @@
-import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { countActions } from './actions.ts'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { actions, limitActions } from './actions.ts'
 import { ask, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Jobs that begin on any page, with the number of what is to be done for them. */
 
-const MOST_ACTIONS = 6
-let actions: ReturnType<typeof countActions>
+limitActions(6)
 stageDashboard()
 beforeAll(async () => {
   for (const user of ['bob', 'bobby']) await ask(stage.app.url, user)
 })
 beforeEach(async () => {
   await show('#/audit')
-  actions = countActions()
 })
-afterEach(() => expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS))
 
 const field = () => page.getByRole('combobox', { name: 'Go to a page, user, organisation or route' })
 const options = () => page.getByRole('listbox', { name: 'Found' }).getByRole('option').allInnerTexts()

@@ -1,14 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { TokenResponse, TokensResponse } from '../../src/contract/api.ts'
 import { accessibilityFindings } from '../setup/browser.ts'
-import { countActions } from './actions.ts'
+import { actions, limitActions } from './actions.ts'
 import { button, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Jobs with access keys, with the number of what is to be done for them, from the overview on. */
 
-const MOST_ACTIONS = 5
 const A_DAY_MS = 86_400_000
-let actions: ReturnType<typeof countActions>
+limitActions(5)
 stageDashboard({
   rest: `quota:
   plans: { pro: {} }
@@ -17,10 +16,8 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
 })
 beforeEach(async () => {
   await show('#/overview')
-  actions = countActions()
   await actions.click(page.getByRole('link', { name: 'Access keys' }))
 })
-afterEach(() => expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS))
 
 const keyOf = async (user: string): Promise<TokenResponse | undefined> =>
   (await stage.api<TokensResponse>('GET', '/api/tokens')).tokens.find((key) => key.user === user)

@@ -1,18 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { AlertsResponse } from '../../src/contract/api.ts'
 import { type RawReceiver, startReceiver } from '../webhook/receiver.ts'
-import { countActions } from './actions.ts'
+import { actions, countAnew, limitActions } from './actions.ts'
 import { ask, open, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Jobs with a time that one looks at, and what is done from any page, with the number of what is to be done for them. */
 
-const MOST_ACTIONS = 5
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 const MANY = Array.from({ length: 60 }, (_, i) => `  - { match: GET /v1/things/kind-${i}, category: read, cost: 1 }`)
 
 let receiver: RawReceiver
 afterAll(() => receiver.close())
-let actions: ReturnType<typeof countActions>
+limitActions(5)
 stageDashboard(async () => {
   receiver = await startReceiver((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))
   return {
@@ -30,10 +29,6 @@ beforeAll(async () => {
   const events = async () => (await stage.api<AlertsResponse>('GET', '/api/alerts')).events
   await vi.waitUntil(async () => (await events()).some(({ state }) => state === 'delivered'), SOON)
 })
-beforeEach(() => {
-  actions = countActions()
-})
-afterEach(() => expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS))
 
 const hash = () => page.evaluate('location.hash')
 const body = () => page.locator('body')
@@ -140,15 +135,15 @@ test('limits are raised and a user is blocked from any page by what is typed, ea
   await page.getByText('The override is set.').waitFor()
   expect(await stage.api('GET', '/api/users/bob')).toMatchObject({ override: { factor: 1.5 } })
   await stage.api('DELETE', '/api/users/bob/override')
-  actions = countActions()
+  countAnew()
   await jumpTo('block bob')
   await page.getByRole('dialog').getByRole('button', { name: 'Block' }).waitFor()
   await page.keyboard.press('Escape')
-  actions = countActions()
+  countAnew()
   await jumpTo('refusals of bob')
   await expect.poll(heading, SOON).toBe('Refusals')
   expect(await hash()).toBe('#/refusals?user=bob')
-  actions = countActions()
+  countAnew()
   await jumpTo('dark')
   await expect.poll(() => page.evaluate('document.documentElement.dataset.mantineColorScheme'), SOON).toBe('dark')
 })

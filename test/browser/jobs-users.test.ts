@@ -1,14 +1,13 @@
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { NewTokenResponse, OrganisationResponse, RefusalsResponse, UserResponse } from '../../src/contract/api.ts'
 import { accessibilityFindings } from '../setup/browser.ts'
-import { countActions } from './actions.ts'
+import { actions, limitActions } from './actions.ts'
 import { ask, button, open, page, SOON, show, stage, stageDashboard } from './stage.ts'
 
 /** Jobs of an administrator, each from the overview on, with the number of what is to be done for it. */
 
-const MOST_ACTIONS = 6
-let actions: ReturnType<typeof countActions>
+limitActions(6)
 stageDashboard({
   rest: `quota:
   plans: { team: { organisation: { read: { 1h: 20 } } } }
@@ -29,9 +28,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   await show('#/overview')
-  actions = countActions()
 })
-afterEach(() => expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS))
 
 const link = (name: string) => page.locator('body').getByRole('link', { name, exact: true })
 const chip = (name: string) => page.getByRole('group', { name: 'Filters' }).locator('label').filter({ hasText: name })

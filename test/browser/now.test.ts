@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NowResponse } from '../../src/contract/api.ts'
-import { configOf, forgive, OWN, page, SOON, show, stage, stageDashboard } from './stage.ts'
+import { configOf, forgive, OWN, page, SOON, show, stage, stageDashboard, withNow } from './stage.ts'
 
 stageDashboard()
 
@@ -11,11 +11,7 @@ test('with the store out the page claims nothing that it cannot know', async () 
   expect(await main.innerText()).toContain('read 1h')
   // As the API answers then: test/admin/routes/now.test.ts.
   let unseen = false
-  await page.route('**/api/now', async (route) => {
-    const response = await route.fetch()
-    const now = (await response.json()) as NowResponse
-    await route.fulfill({ response, json: withoutStore(now, unseen) })
-  })
+  await withNow((now) => withoutStore(now, unseen))
   await expect.poll(() => main.innerText(), SOON).toContain('The store is out:')
   const text = await main.innerText()
   expect(text).toContain('not known while the store is out')
@@ -51,13 +47,11 @@ test('a replica that left is named with the requests that the sums no longer con
   await show('#/overview')
   const main = page.locator('main')
   let gone = false
-  await page.route('**/api/now', async (route) => {
-    const response = await route.fetch()
-    const now = (await response.json()) as NowResponse
+  await withNow((now) => {
     const [first] = now.replicas ?? []
-    if (first === undefined) return route.fulfill({ response, json: now })
+    if (first === undefined) return now
     const other = { ...first, instance: 'other', host: 'node-2', pid: 4711, counts: { ...first.counts, requests: 41 } }
-    return route.fulfill({ response, json: { ...now, replicas: gone ? [first] : [first, other] } })
+    return { ...now, replicas: gone ? [first] : [first, other] }
   })
   await expect.poll(() => main.innerText(), SOON).toContain('Replicas: 2.')
   gone = true
@@ -75,16 +69,14 @@ test('the upstream is red while requests fail, and no longer once they succeed a
   const main = page.locator('main')
   let failing = true
   let looks = 0
-  await page.route('**/api/now', async (route) => {
-    const response = await route.fetch()
-    const now = (await response.json()) as NowResponse
+  await withNow((now) => {
     looks++
     const replicas = (now.replicas ?? []).map((replica) => ({
       ...replica,
       counts: { ...replica.counts, forwarded: 100 * looks, failed: failing ? 50 * looks : 1_000_000 },
     }))
     const backend = { ...now.backend, requests: 1000, status0: 10, status5xx: 90 }
-    return route.fulfill({ response, json: { ...now, replicas, backend } })
+    return { ...now, replicas, backend }
   })
   await expect.poll(() => main.innerText(), SOON).toContain('50% of forwarded requests fail now')
   failing = false
@@ -98,12 +90,10 @@ test('what a replica lacks is told in lines that can be read, also where the win
   await show('#/replicas', { width: 360 })
   const lacking =
     'nearly all requests come from this address; if it is a load balancer, name it in edge.trusted_proxies'
-  await page.route('**/api/now', async (route) => {
-    const response = await route.fetch()
-    const now = (await response.json()) as NowResponse
-    const replicas = now.replicas?.map((replica) => ({ ...replica, reasons: [lacking] })) ?? null
-    await route.fulfill({ response, json: { ...now, replicas } })
-  })
+  await withNow((now) => ({
+    ...now,
+    replicas: now.replicas?.map((replica) => ({ ...replica, reasons: [lacking] })) ?? null,
+  }))
   const line = page.getByText(lacking)
   await line.waitFor()
   expect((await line.boundingBox())?.width).toBeGreaterThan(200)

@@ -1,5 +1,6 @@
 import { chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest'
+import type { NowResponse } from '../../src/contract/api.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type Browser, browserOf, type OpenPage, type View } from '../setup/browser.ts'
@@ -172,6 +173,14 @@ async function callApi<T>(admin: string, method: string, path: string, body?: un
   })
   if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
   return (response.status === 204 ? null : await response.json()) as T
+}
+
+/** Changes what the page sees of the moment. */
+export async function withNow(change: (now: NowResponse) => NowResponse): Promise<void> {
+  await page.route('**/api/now', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: change((await response.json()) as NowResponse) })
+  })
 }
 
 export interface Held {
