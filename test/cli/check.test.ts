@@ -15,11 +15,16 @@ beforeEach(() => {
   folder = tempFolder()
 })
 
-/** @returns exit code and what was said of problems, of a file whose store is named on its second line */
-async function check(store: string, more = '', run = checkHere): Promise<[number, string]> {
+/** @returns the path of a configuration whose store is named on its second line */
+function written(more: string, store = 'sqlite::memory:'): string {
   const file = join(folder, 'tollgate.yaml')
   writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "${store}"\n${more}`)
-  const { code, stderr } = await run(file)
+  return file
+}
+
+/** @returns exit code and what was said of problems */
+async function check(store: string, more = '', run = checkHere): Promise<[number, string]> {
+  const { code, stderr } = await run(written(more, store))
   return [code, stderr.replaceAll(folder, 'FOLDER').trimEnd()]
 }
 
@@ -41,10 +46,7 @@ test.each([
   [2, '2 routes'],
 ])('tollgate check says how many rules a good file has: %i', async (count, said) => {
   const rules = Array.from({ length: count }, (_, i) => `{ match: GET /${i}, category: read }`)
-  const file = join(folder, 'tollgate.yaml')
-  const routes = `routes: [${rules.join(', ')}]`
-  writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${routes}\n`)
-  const { stdout } = await done('check', '-c', file)
+  const { stdout } = await done('check', '-c', written(`routes: [${rules.join(', ')}]\n`))
   expect(stdout).toContain(`: ok (${said}, categories read and write,`)
 })
 
@@ -52,10 +54,7 @@ test.each([
   ['{ api: { 1d: 5 } }', 'category api'],
   ['{ api: { 1d: 5 }, export: { 1d: 5 } }', 'categories api and export'],
 ])('tollgate check names the categories of a good file, one as one: %s', async (personal, said) => {
-  const file = join(folder, 'tollgate.yaml')
-  const quota = `quota: { baselines: { personal: ${personal} } }`
-  writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${quota}\n`)
-  const { stdout } = await done('check', '-c', file)
+  const { stdout } = await done('check', '-c', written(`quota: { baselines: { personal: ${personal} } }\n`))
   expect(stdout).toContain(`: ok (0 routes, ${said}, store`)
 })
 
@@ -82,12 +81,8 @@ test('tollgate check goes nowhere by itself, and with --connect ends with 1 and 
 })
 
 test('tollgate check says of each rule which of its responses cost nothing, and what its requests may cost', async () => {
-  const file = join(folder, 'tollgate.yaml')
-  writeFileSync(
-    file,
-    `upstream: { url: "http://127.0.0.1:9000" }
-store: "sqlite::memory:"
-routes:
+  const file = written(
+    `routes:
   - { match: GET /a, category: read }
   - match: POST /b
     category: write
@@ -106,11 +101,8 @@ quota: { baselines: { personal: { read: { 1h: 100 }, write: { 1h: 100 } } } }
 })
 
 test('tollgate check prints the limits in force with the place of each, and the zone of times in messages', async () => {
-  const file = join(folder, 'tollgate.yaml')
-  const head = 'upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n'
   const said = async (more: string): Promise<string> => {
-    writeFileSync(file, head + more)
-    const { stdout } = await done('check', '-c', file)
+    const { stdout } = await done('check', '-c', written(more))
     return stdout.replaceAll(folder, 'FOLDER').replace(/^.*\n/, '')
   }
   const routes = 'routes: [{ match: GET /x, category: read }]\n'
@@ -147,9 +139,7 @@ unmatched: forward`,
     'charged as read (unmatched)',
   ],
 ])('tollgate check says who may call, and what becomes of paths without a rule: %#', async (more, callers, others) => {
-  const file = join(folder, 'tollgate.yaml')
-  writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${more}\n`)
-  const { stdout } = await done('check', '-c', file)
+  const { stdout } = await done('check', '-c', written(`${more}\n`))
   expect(stdout.split('\n').slice(1, 3)).toEqual([`callers: ${callers}`, `paths without a rule: ${others}`])
 })
 

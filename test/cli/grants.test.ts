@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { grants as command } from '../../src/cli/grants.ts'
 import { grantOf } from '../../src/quota/grant.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { YAML } from '../admin/running.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { whenReady } from '../store/redis/ready.ts'
 import { called, done } from './called.ts'
@@ -18,14 +18,10 @@ import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
 
-let folder: string
+const folder = tempFolder()
 let redis: Awaited<ReturnType<typeof sharedRedis>>
 beforeAll(async () => {
   redis = await sharedRedis()
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'tollgate-grants-')))
-})
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const DAY = 86_400_000
@@ -39,13 +35,13 @@ describe.each(['sqlite', 'redis'])('tollgate grants over %s', (kind) => {
     const url = kind === 'redis' ? redis.url : `sqlite:${join(folder, 'quota.db')}`
     const place = `"${url}"\nstore_options: { prefix: ${redis.prefix} }`
     writeFileSync(file, YAML.replace('"sqlite::memory:"', kind === 'redis' ? place : `"${url}"`))
-    store =
+    store = closedAtEnd(
       kind === 'redis'
         ? openRedisStore({ url, prefix: redis.prefix, deadlineMs: 5000, observe: () => {} })
-        : openSqliteStore({ file: join(folder, 'quota.db') })
+        : openSqliteStore({ file: join(folder, 'quota.db') }),
+    )
     if (kind === 'redis') await whenReady(store)
   })
-  afterAll(() => store.close())
 
   const grants = (...args: string[]) => done('grants', ...args, '-c', file)
   const refused = (...args: string[]) => called('grants', ...args, '-c', file)

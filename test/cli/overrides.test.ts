@@ -1,25 +1,23 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { overrides as command } from '../../src/cli/overrides.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { YAML } from '../admin/running.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { done } from './called.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
 
-let folder: string
+const folder = tempFolder()
 beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'tollgate-overrides-')))
   const file = join(folder, 'quota.db')
   writeFileSync(join(folder, 'tollgate.yaml'), YAML.replace('sqlite::memory:', `sqlite:${file}`))
   await openSqliteStore({ file }).close()
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const overrides = (...args: string[]) => done('overrides', ...args, '-c', join(folder, 'tollgate.yaml'))
 const byProgram = (...args: string[]) =>
@@ -49,11 +47,10 @@ test('overrides of a file are put in force on the command line, and written to a
   ])
   const csv = (await overrides('export', '--format', 'csv')).stdout
   expect(csv).toContain("\n'=eve,")
-  const store = openSqliteStore({ file: join(folder, 'quota.db') })
+  const store = closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') }))
   expect(await store.readAudit(null, 10)).toMatchObject([
     { version: 1, what: 'overrides', who: 'command line', why: 'a week of music' },
   ])
-  await store.close()
   for (const [text, said] of [
     ['', /the file sets nothing, and would remove all 2 overrides: nothing was changed\. Add --allow-empty/],
     [

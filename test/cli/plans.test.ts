@@ -1,26 +1,21 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { plans as command } from '../../src/cli/plans.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { YAML } from '../admin/running.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { done } from './called.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
 const PLANS = 'plans: { free: { personal: { read: { 1h: 40, 5h: unlimited } } }, team: {} }'
 
-let folder: string
+const folder = tempFolder()
 let file: string
-beforeAll(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'tollgate-plans-')))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
 let stores = 0
 beforeEach(async () => {
   file = join(folder, `quota-${++stores}.db`)

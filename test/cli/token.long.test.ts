@@ -1,26 +1,21 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { token as tokenCommand } from '../../src/cli/token.ts'
 import { hashAccessKey, importedRecord, mintToken } from '../../src/control/access-key-record.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { YAML } from '../admin/running.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
-import { closedAtEnd } from '../setup/at-end.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { called } from './called.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
 
-let folder: string
-beforeAll(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'tollgate-token-')))
-  writeFileSync(join(folder, 'tollgate.yaml'), YAML.replace('sqlite::memory:', `sqlite:${join(folder, 'quota.db')}`))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
+writeFileSync(join(folder, 'tollgate.yaml'), YAML.replace('sqlite::memory:', `sqlite:${join(folder, 'quota.db')}`))
 
 const file = (): string[] => ['-c', join(folder, 'tollgate.yaml')]
 const token = (...args: string[]) => run(process.execPath, ['src/main.ts', 'token', ...args, ...file()])
@@ -30,9 +25,7 @@ test('access keys made and revoked on the command line are in the audit, once ea
   const id = (await token('list')).stdout.split('\t')[0] ?? ''
   for (let i = 0; i < 2; i++) await token('revoke', id)
   await expect(token('revoke', 'nobody')).rejects.toMatchObject({ code: 1 })
-  const store = openSqliteStore({ file: join(folder, 'quota.db') })
-  const entries = await store.readAudit(null, 10)
-  await store.close()
+  const entries = await closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') })).readAudit(null, 10)
   expect(entries).toMatchObject([
     { what: 'token_revoked', subject: id, who: 'command line', to: { user: 'alice', name: 'phone' } },
     { what: 'token_created', subject: id, who: 'command line', to: { user: 'alice', name: 'phone', expiresAt: null } },
@@ -49,9 +42,7 @@ test('all access keys of a user are revoked by one command, with one entry in th
     return user === 'dora' || user === 'emil' ? [`${user} ${state.slice(0, 7)}`] : []
   })
   expect(states.sort()).toEqual(['dora revoked', 'dora revoked', 'emil valid'])
-  const store = openSqliteStore({ file: join(folder, 'quota.db') })
-  const [entry] = await store.readAudit(null, 1)
-  await store.close()
+  const [entry] = await closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') })).readAudit(null, 1)
   expect(entry).toMatchObject({ what: 'tokens_revoked', subject: 'dora', who: 'command line' })
 })
 

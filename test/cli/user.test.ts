@@ -1,31 +1,27 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { user as command } from '../../src/cli/user.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { YAML } from '../admin/running.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
-import { closedAtEnd } from '../setup/at-end.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
 
-let folder: string
-let file: string
+const folder = tempFolder()
+const file = join(folder, 'quota.db')
 beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'tollgate-user-')))
-  file = join(folder, 'quota.db')
   writeFileSync(join(folder, 'tollgate.yaml'), YAML.replace('sqlite::memory:', `sqlite:${file}`))
   const store = openSqliteStore({ file })
   for (const user of ['alice', 'bob'])
     await keepAccessKey(store, mintToken({ user, name: 'laptop', expiresAt: null }, 1000).record)
   await store.close()
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const user = (...args: string[]) =>
   run(process.execPath, ['src/main.ts', 'user', ...args, '-c', join(folder, 'tollgate.yaml')])
