@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { GuardStore } from '../../src/control/guard-tally.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 
 export interface GuardStoreUnderTest {
   readonly store: GuardStore
@@ -8,14 +9,8 @@ export interface GuardStoreUnderTest {
 
 /** What every store must do with what processes have counted for a guard. */
 export function guardStoreSuite(open: () => Promise<GuardStoreUnderTest>): void {
-  let under: GuardStoreUnderTest
-  beforeEach(async () => {
-    under = await open()
-  })
-  afterEach(() => under.close())
-
   it('adds up what all processes have counted, each as it said last', async () => {
-    const { store } = under
+    const { store } = closedAtEnd(await open())
     expect(await store.readGuard('g')).toEqual({ requests: 0, refused: 0 })
     expect(await store.countForGuard('g', 'one', { requests: 4.5, refused: 0.25 })).toEqual({
       requests: 4.5,
@@ -33,7 +28,7 @@ export function guardStoreSuite(open: () => Promise<GuardStoreUnderTest>): void 
   })
 
   it('counts for each guard anew', async () => {
-    const { store } = under
+    const { store } = closedAtEnd(await open())
     await store.countForGuard('g', 'one', { requests: 5, refused: 5 })
     expect(await store.countForGuard('h', 'one', { requests: 1, refused: 0 })).toEqual({ requests: 1, refused: 0 })
     expect(await store.readGuard('h')).toEqual({ requests: 1, refused: 0 })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { HandoverStore } from '../../src/control/handover-store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 
 export interface HandoverStoreUnderTest {
   readonly store: HandoverStore
@@ -11,14 +12,8 @@ export interface HandoverStoreUnderTest {
 
 /** What every store must do with access keys that wait to be handed over. */
 export function handoverStoreSuite(open: () => Promise<HandoverStoreUnderTest>): void {
-  let under: HandoverStoreUnderTest
-  beforeEach(async () => {
-    under = await open()
-  })
-  afterEach(() => under.close())
-
   it('a key that waits to be handed over is given to one of those who ask at once', async () => {
-    const { store } = under
+    const { store } = closedAtEnd(await open())
     await store.putHandover('a', 'sealed', 60_000)
     const taken = await Promise.all(Array.from({ length: 20 }, () => store.takeHandover('a')))
     expect(taken.filter((each) => each !== null)).toEqual(['sealed'])
@@ -26,9 +21,9 @@ export function handoverStoreSuite(open: () => Promise<HandoverStoreUnderTest>):
   })
 
   it('a key that waits to be handed over waits no longer than its time', async () => {
-    const { store } = under
+    const { store, pass } = closedAtEnd(await open())
     await store.putHandover('a', 'sealed', 1)
-    await (under.pass?.(20) ?? sleep(20))
+    await (pass?.(20) ?? sleep(20))
     expect(await store.takeHandover('a')).toBeNull()
     await store.putHandover('a', 'again', 60_000)
     expect(await store.takeHandover('a')).toBe('again')
