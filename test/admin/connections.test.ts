@@ -1,21 +1,14 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import tls from 'node:tls'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { sessionCookie } from '../../src/admin/session-cookie.ts'
 import { startApp, startUpstream, yaml } from '../e2e/harness.ts'
-import { tempFolder } from '../setup/at-end.ts'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER, YAML } from './running.ts'
 
 /** Who holds connections of the admin listener, and who gets in all the same. */
-
-const held: Socket[] = []
-const ends: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const socket of held.splice(0)) socket.destroy()
-  for (const end of ends.splice(0).reverse()) await end()
-})
 
 interface Connection {
   readonly socket: Socket
@@ -30,7 +23,7 @@ function open(url: string, from = '127.0.0.1'): Connection {
   const { protocol, port } = new URL(url)
   const raw = connect({ port: Number(port), host: '127.0.0.1', localAddress: from })
   const socket = protocol === 'https:' ? tls.connect({ socket: raw, rejectUnauthorized: false }) : raw
-  held.push(socket)
+  atEnd(() => socket.destroy())
   let received = ''
   socket.on('error', () => {}).on('data', (bytes) => (received += bytes))
   return {
@@ -69,12 +62,6 @@ async function slowHead(url: string, from?: string): Promise<Socket> {
   return socket
 }
 
-async function started(...args: Parameters<typeof startAdmin>): Promise<Running> {
-  const running = await startAdmin(...args)
-  ends.push(() => running.stop())
-  return running
-}
-
 const EIGHT = Array.from({ length: 8 }, (_, i) => `127.0.2.${i + 1}`)
 
 /** The listener, all places of all addresses or of the one taken by requests that wait for the store until `goOn`. */
@@ -87,7 +74,7 @@ async function crowded(...[count, addresses]: [number, readonly string[]]) {
   }
   const lead = `{ name: carol, role: "lead:acme", token: ${LEAD} }`
   const yaml = YAML.replace('tokens: [', `tokens: [${lead}, `)
-  const running = await started({ yaml, broken: { readTallies } })
+  const running = await startAdmin({ yaml, broken: { readTallies } })
   const { url } = running
   const waiting: Promise<string>[] = []
   // One after the other: a connection whose head has not been read yet is idle, and may go for the next one.
@@ -112,7 +99,7 @@ describe.each([
     ['205 of one address', ['127.0.0.1']],
     ['205 of eight addresses', EIGHT],
   ])('%s keep nobody out', async (_who, addresses) => {
-    const { url } = await started()
+    const { url } = await startAdmin()
     for (let i = 0; i < 205; i++) await hold(url, addresses[i % addresses.length])
     for (let i = 0; i < 3; i++) {
       expect(await ask(url, '/livez')).toBe(OK)
@@ -178,7 +165,7 @@ describe('when all connections have a request under way', () => {
 })
 
 test('an address that has its share gives up its own connections, and no other loses one', async () => {
-  const { url } = await started()
+  const { url } = await startAdmin()
   const others = await Promise.all([keptAlive(url, '127.0.3.1'), slowHead(url, '127.0.3.2')])
   const own: Socket[] = []
   for (let i = 0; i < 60; i++) own.push(await keptAlive(url))
@@ -188,7 +175,7 @@ test('an address that has its share gives up its own connections, and no other l
 })
 
 test('a connection that nobody uses is closed after five seconds, and its client is told so', async () => {
-  const { url } = await started()
+  const { url } = await startAdmin()
   const idle = open(url)
   await idle.ask('/livez')
   expect(idle.received()).toMatch(/^keep-alive: timeout=5\r$/im)
@@ -208,11 +195,8 @@ describe('by TLS', () => {
   ])('205 connections %s keep nobody out', async (_what, hold) => {
     const { certFile, keyFile } = makeCertificate(folder, 'one', makeCa(folder, 'ca'), 'IP:127.0.0.1', 400)
     const upstream = await startUpstream()
-    ends.push(() => upstream.close())
     const text = yaml(upstream.url, '').replace('admin: {', `admin: { tls: { cert: "${certFile}", key: "${keyFile}" },`)
-    const app = await startApp(text)
-    ends.push(() => app.stop())
-    const url = app.admin
+    const { admin: url } = await startApp(text)
     for (let i = 0; i < 205; i++) await hold(url)
     expect(await ask(url, '/livez')).toBe(OK)
     expect(await ask(url, '/api/tokens', 'Authorization: Bearer test-admin-token-0001\r\n')).toBe(OK)

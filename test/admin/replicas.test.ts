@@ -1,13 +1,12 @@
-import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
-import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { whenReady } from '../store/redis/ready.ts'
 import { type Running, startAdmin, TOKEN } from './running.ts'
 
 /** Two admin listeners, each with a Redis client of its own: two replicas of one gateway. */
 let redis: Awaited<ReturnType<typeof sharedRedis>>
-let stores: Store[]
 let one: Running
 let other: Running
 let rounds = 0
@@ -18,15 +17,11 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   const prefix = `${redis.prefix}-${++rounds}`
-  const open = () => openRedisStore({ url: redis.url, prefix, deadlineMs: 5000, observe: () => {} })
-  stores = [open(), open()]
+  const open = () => closedAtEnd(openRedisStore({ url: redis.url, prefix, deadlineMs: 5000, observe: () => {} }))
+  const stores = [open(), open()]
   await Promise.all(stores.map(whenReady))
   const now = Date.now
   ;[one, other] = (await Promise.all(stores.map((store) => startAdmin({ store, now })))) as [Running, Running]
-})
-afterEach(async () => {
-  await Promise.all([one.stop(), other.stop()])
-  await Promise.all(stores.map((store) => store.close()))
 })
 
 test('two replicas respond alike as soon as a change is made at one of them', async () => {

@@ -3,13 +3,13 @@ import { mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { openCertificate } from '../../src/app/certificate.ts'
 import { type ClientCertificateConfig, openClientAuthorities } from '../../src/app/client-authorities.ts'
 import { certificateCaller } from '../../src/auth/client-certificate.ts'
 import { callerOf } from '../../src/auth/verdict.ts'
 import type { Observation } from '../../src/observe/observation.ts'
-import { tempFolder } from '../setup/at-end.ts'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
 import { listening } from '../setup/listening.ts'
 import { type Certificate, makeCa, makeCertificate, makeCrl } from '../setup/openssl.ts'
 
@@ -18,14 +18,10 @@ import { type Certificate, makeCa, makeCertificate, makeCrl } from '../setup/ope
 let folder: string
 let ca: Certificate
 let server: Certificate
-const closes: (() => void)[] = []
 beforeEach(() => {
   folder = tempFolder()
   ca = makeCa(folder, 'ca')
   server = makeCertificate(folder, 'server', ca, 'IP:127.0.0.1')
-})
-afterEach(() => {
-  for (const close of closes.splice(0)) close()
 })
 
 const client = (altName: string, authority = ca, name = 'client') => makeCertificate(folder, name, authority, altName)
@@ -192,7 +188,7 @@ async function start(changes: Partial<ClientCertificateConfig> = {}) {
   })
   certificate.onChange(() => listener.setSecureContext(certificate.current()))
   const port = await listening(listener)
-  closes.push(() => {
+  atEnd(() => {
     certificate.close()
     listener.close()
     listener.closeAllConnections()
@@ -203,7 +199,7 @@ async function start(changes: Partial<ClientCertificateConfig> = {}) {
     const agent = new https.Agent({ keepAlive: true, maxSockets: 1, maxCachedSessions: 0 })
     const sockets = new Set<TLSSocket>()
     let latest: Buffer | undefined
-    closes.push(() => agent.destroy())
+    atEnd(() => agent.destroy())
     async function ask(): Promise<unknown> {
       const tls = { ca: ca.cert, ...(pair !== null && { cert: pair.cert, key: pair.key }), ...(session && { session }) }
       const request = https.get({ host: '127.0.0.1', port, agent, ...tls })

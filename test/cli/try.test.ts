@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { tryOut } from '../../src/cli/try.ts'
 import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { wrongCall } from './wrong-call.ts'
 
 /** `tollgate try` in front of a service, as somebody runs it who has just met it. */
@@ -19,20 +20,15 @@ const MAIN = resolve('src/main.ts')
 const SWITCHED =
   'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n'
 
-let service: Server
 let upstream: string
 beforeAll(async () => {
-  service = createServer(({ method, url, headers }, response) => {
+  const service = createServer(({ method, url, headers }, response) => {
     response.end(`${method} ${url} ${headers.authorization ?? 'nobody'}`)
+  }).on('upgrade', (_, socket) => {
+    socket.on('error', () => {}).write(SWITCHED)
   })
-    .on('upgrade', (_, socket) => {
-      socket.on('error', () => {}).write(SWITCHED)
-    })
-    .listen(0, '127.0.0.1')
-  await once(service, 'listening')
-  upstream = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  upstream = `http://127.0.0.1:${await listening(service)}`
 })
-afterAll(() => service.close())
 
 let folder: string
 let children: ChildProcess[]

@@ -1,20 +1,11 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { get } from '../../src/lib/http-client.ts'
-
-const servers: Server[] = []
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close().closeAllConnections()
-})
+import { listening } from '../setup/listening.ts'
 
 async function serve(listener: RequestListener): Promise<URL> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  servers.push(server)
-  await once(server, 'listening')
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  return new URL(`http://127.0.0.1:${await listening(createServer(listener))}/`)
 }
 
 function ask(url: URL, more: { deadlineMs?: number; maxBytes?: number; signal?: AbortSignal } = {}) {
