@@ -16,7 +16,6 @@ const ask = async (method: string, path: string, more: Record<string, string> = 
 const explain = async (...args: Parameters<typeof ask>) => (await ask(...args)).json
 
 async function other(edit: (yaml: string) => string): Promise<void> {
-  await running.stop()
   running = await startAdmin({ yaml: edit(YAML) })
 }
 
@@ -147,7 +146,6 @@ test('a value of mode custom is explained with its line, like a baseline', async
 })
 
 test('a request that charges nothing is explained also while the store is out, and any other is 503', async () => {
-  await running.stop()
   const fails = () => Promise.reject(new StoreError('down', 'connection', 'no'))
   const names = ['readUsage', 'controlVersion', 'readControl', 'changesSince', 'readTallies'] as const
   running = await startAdmin({ broken: Object.fromEntries(names.map((name) => [name, fails])) })

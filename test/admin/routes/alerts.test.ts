@@ -88,7 +88,6 @@ test('a test is sent to the receiver of an alert, signed and once, and its respo
   for (const line of ['204 No Content', '403 Forbidden']) {
     receivers.push(await startReceiver((socket) => socket.end(`HTTP/1.1 ${line}\r\n\r\n`)))
   }
-  await running.stop()
   const alerts = receivers.map(
     ({ url }, i) =>
       `  - { name: a${i}, scope: global, category: read, window: 1h, at: [80%], webhook: { url: "${url}", secret: "${SECRET}" } }`,

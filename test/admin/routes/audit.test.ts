@@ -99,7 +99,6 @@ test('a page of the audit looks through 2,000 changes, and the next one goes on'
 test('each change is one line of the log, with who, what, about whom, from, to, why and how many entries are forgotten', async () => {
   const seen: Observation[] = []
   const lines = () => seen.flatMap((one) => (one.type === 'changed' ? [lineOf(one)] : []))
-  await running.stop()
   running = await startAdmin({ observe: (one) => void seen.push(one) })
   const put = (body: object) => running.call('PUT', '/api/users/alice/override', { body })
   await running.call('PATCH', '/api/quota', { body: { mode: 'loose', reason: 'a busy evening' } })
@@ -136,7 +135,6 @@ test('each change is one line of the log, with who, what, about whom, from, to, 
 test('a change that may have been made is a warning of the log', async () => {
   const seen: Observation[] = []
   const change = () => Promise.reject(new StoreError('gone', 'connection', 'unknown'))
-  await running.stop()
   running = await startAdmin({ observe: (one) => void seen.push(one), broken: { change } })
   const { status } = await running.call('PATCH', '/api/quota', { body: { mode: 'loose', reason: 'a busy evening' } })
   expect(status).toBe(503)
@@ -150,14 +148,12 @@ test('a change that may have been made is a warning of the log', async () => {
 })
 
 test('the audit says how many entries are forgotten', async () => {
-  await running.stop()
   running = await startAdmin({ broken: { forgottenChanges: async () => 42 } })
   expect((await get('/api/audit')).json.forgotten).toBe(42)
 })
 
 test('what a change set in vain is in its line of the log and in the CSV of the audit, and of other changes in neither', async () => {
   const seen: Observation[] = []
-  await running.stop()
   const yaml = YAML.replace('quota:\n', 'quota:\n  plans: { team: {}, free: {} }\n  default_plan: free\n')
   running = await startAdmin({ yaml, observe: (one) => void seen.push(one) })
   const change = async (plan: string) => {
@@ -179,7 +175,6 @@ test('what a change set in vain is in its line of the log and in the CSV of the 
 
 test('the audit is read for a time, and comes as CSV', async () => {
   let now = Date.parse('2026-11-20T10:10:00Z')
-  await running.stop()
   running = await startAdmin({ now: () => now })
   for (const reason of ['first', 'second', 'third']) {
     await running.call('POST', '/api/users/alice/reset', { body: { reason } })

@@ -165,7 +165,6 @@ test('a link is nothing that a reader of the store gets the key by', async () =>
 })
 
 test('a link whose opening the store could not note is as before', async () => {
-  await running.stop()
   let fails = true
   running = await startAdmin()
   const { change } = running.store

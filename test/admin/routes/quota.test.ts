@@ -134,7 +134,6 @@ test('the settings come with the global windows as they are now', async () => {
 })
 
 test('the settings tell the adaptive factor that is in force and why, in every mode, whatever was counted since it was drawn', async () => {
-  await running.stop()
   const bucket = { ...NOTHING, start: bucketStart(NOW), total: 1000, status0: 20, status5xx: 30 }
   const drawn = adaptive({ at: NOW, buckets: [bucket] })
   running = await startAdmin({ adaptive: () => drawn })
@@ -426,7 +425,6 @@ describe('a limit that some request can never fit into', () => {
   })
 
   test('a limit that some request can never fit into is reported with the first twenty rules, with what matches none like a rule, and never in shadow mode', async () => {
-    await running.stop()
     const rules = (shadow: boolean, count: number) =>
       Array.from(
         { length: count },
@@ -438,14 +436,12 @@ describe('a limit that some request can never fit into', () => {
       return (await get()).warnings[0]
     }
     expect(await dear(1)).toMatchObject({ window: '1h', routes: ['GET /false/0', 'unmatched'], routeCount: 2 })
-    await running.stop()
     const { routes, routeCount, msg } = await dear(30)
     expect([routes.length, routes[19], routeCount]).toEqual([20, 'GET /false/19', 31])
     expect(msg).toContain('GET /false/19 and 11 more: ')
   })
 
   test('a limit that some request can never fit into is reported of a plan, with its name, but for one of 0 that keeps the plan out', async () => {
-    await running.stop()
     const plans =
       '{ small: { personal: { write: { 1h: 20 }, read: { 1h: 0 } } }, same: { personal: { write: { 1h: 60 } } }, team: { organisation: { write: { 5h: 24 } } } }'
     running = await startAdmin({ yaml: YAML.replace('quota:', `quota:\n  plans: ${plans}`) })

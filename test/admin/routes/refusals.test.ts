@@ -51,7 +51,6 @@ test('refusals are read page by page, with filters, and what is wrong in a quest
 
 test('a refusal tells that the window was emptied since, and then says no time until which the user is refused', async () => {
   let now = NOW
-  await running.stop()
   running = await startAdmin({ now: () => now })
   const ofAlice = { user: 'alice', category: 'read', window: '1h', startedAt: NOW, last: NOW } as const
   const episodes = [

@@ -17,7 +17,6 @@ beforeEach(async () => {
 })
 
 async function startOn(kind: string, yaml = YAML): Promise<void> {
-  await running.stop()
   if (kind === 'Redis') {
     const store = closedAtEnd(openRedisStore({ ...(await sharedRedis()), deadlineMs: 5000, observe: () => {} }))
     await whenReady(store)
