@@ -147,11 +147,6 @@ describe('LXNS', () => {
       expectRefused(await updateLxns({ mode: 'push' }), 502, 'external_unavailable')
     },
   )
-
-  it('LXNS does not take a key of nobody', async () => {
-    const { post } = await startUpdates()
-    expectRefused(await post('/v1/update-lx', { key: 'another' }), 424, 'external_auth_failed')
-  })
 })
 
 describe('Diving-Fish', () => {
@@ -183,11 +178,6 @@ describe('Diving-Fish', () => {
       fish.trouble = answer(200, body)
       expect(await updateFish({ mode: 'push' }), JSON.stringify(body)).toMatchObject({ status: 502 })
     }
-  })
-
-  it('Diving-Fish does not take a token of nobody', async () => {
-    const { post } = await startUpdates()
-    expectRefused(await post('/v1/update-fish', { token: 'another' }), 424, 'external_auth_failed')
   })
 })
 

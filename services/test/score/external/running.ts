@@ -1,4 +1,5 @@
 import { atEnd } from '../../../../test/setup/at-end.ts'
+import type { MusicDetail } from '../../../score/scores.ts'
 import type { ScoreServiceOptions } from '../../../score/service.ts'
 import { type FishOptions, startFish } from '../../fakes/fish.ts'
 import { type LxnsOptions, startLxns } from '../../fakes/lxns.ts'
@@ -33,7 +34,7 @@ export async function startUpdates(options: RunningOptions = {}) {
 
   /** All scores of a user, by `musicId/level`. */
   async function scores(user = 'alice') {
-    const groups: { userMusicDetailList: Detail[] }[] = (await score.post('/v1/user/music', {}, { user })).json
+    const groups: { userMusicDetailList: MusicDetail[] }[] = (await score.post('/v1/user/music', {}, { user })).json
       .businessData.userMusicList
     const list = groups.flatMap(({ userMusicDetailList }) => userMusicDetailList)
     return Object.fromEntries(list.map((one) => [`${one.musicId}/${one.level}`, one]))
@@ -45,14 +46,4 @@ export async function startUpdates(options: RunningOptions = {}) {
     fish.trouble = what
   }
   return { ...score, lxns, fish, updateLxns, updateFish, scores, trouble }
-}
-
-export interface Detail {
-  readonly musicId: number
-  readonly level: number
-  readonly playCount: number
-  readonly achievement: number
-  readonly comboStatus: number
-  readonly syncStatus: number
-  readonly deluxscoreMax: number
 }
