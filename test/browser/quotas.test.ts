@@ -50,8 +50,18 @@ const preview = () => page.getByRole('region', { name: 'What this change does' }
 
 async function choose(mode: string): Promise<void> {
   await page.getByRole('radio', { name: mode }).check()
+  await look()
+}
+
+/** Asks what the edits would do. */
+async function look(): Promise<void> {
   await button('Preview').click()
   await preview().waitFor()
+}
+
+async function apply(): Promise<void> {
+  await button('Apply').click()
+  await page.getByText(/^Applied as version \d+\. /).waitFor()
 }
 
 /** Uses 8 of the 10 tokens of the hour. */
@@ -67,8 +77,7 @@ test('a mode that is chosen, previewed and applied is that of the next refusal',
   await expect.poll(() => preview().getByRole('list').first().innerText(), SOON).toMatch(/Mode: Normal\s*→\s*Loose/)
   await expect.poll(() => preview().getByRole('row', { name: 'Personal read 1h' }).innerText()).toMatch(/10\s+15$/)
   await bar().getByLabel('Reason').fill('the fair')
-  await button('Apply').click()
-  await page.getByText(/^Applied as version \d+\. /).waitFor()
+  await apply()
   await expect.poll(() => client('alice'), SOON).toEqual({ status: 200 })
   expect(await client('alice')).toEqual({ status: 429, limit: 15 })
   await expect.poll(() => page.getByText('changed at run time (file: Normal)').count(), SOON).toBe(1)
@@ -92,8 +101,7 @@ test.each([
   })
   await page.reload()
   await choose('Loose')
-  await button('Apply').click()
-  await page.getByText(/^Applied as version/).waitFor()
+  await apply()
 })
 
 test('a preview names who would be blocked, and nothing is changed before the click', async () => {
@@ -121,8 +129,7 @@ test('a preview names who would be blocked, and nothing is changed before the cl
 
   expect(await quota()).toMatchObject({ version: before.version, mode: 'normal' })
   expect(await client('has been blocked')).toEqual({ status: 429, limit: 10 })
-  await button('Apply').click()
-  await page.getByText(/^Applied as version/).waitFor()
+  await apply()
   await expect.poll(() => client('blocked-1'), SOON).toEqual({ status: 429, limit: 7 })
   // The override before it has a number too.
   expect(await quota()).toMatchObject({ version: before.version + 2, mode: 'conservative' })
@@ -173,8 +180,7 @@ test('a preview says which global windows would be used up for everybody', async
   await stage.api('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 2 * used } } } })
   await showLimits()
   await multiplier().fill('0.25')
-  await button('Preview').click()
-  await preview().waitFor()
+  await look()
   const warning = preview().getByText(
     'These windows would have no room for even the cheapest request at once, for everybody who does not bypass the global limits: read 1h.',
   )
@@ -196,8 +202,7 @@ test('an edit ends the preview that is on its way: what can be applied is what t
   await expect.poll(() => button('Preview').isEnabled(), SOON).toBe(true)
   expect(await preview().count()).toBe(0)
   await button('Preview').click()
-  await button('Apply').click()
-  await page.getByText(/^Applied as version/).waitFor()
+  await apply()
   expect(await quota()).toMatchObject({ global: { multiplier: 3 } })
 })
 
@@ -266,8 +271,7 @@ test('an edit waits while one looks at a user whom its preview names, and is gon
   await expect.poll(() => page.getByRole('radio', { name: 'Conservative' }).isChecked(), SOON).toBe(true)
   expect(await page.getByText('Edits, not applied: 1').count()).toBe(1)
   await button('Preview').click()
-  await button('Apply').click()
-  await page.getByText(/^Applied as version/).waitFor()
+  await apply()
   expect(await quota()).toMatchObject({ mode: 'conservative' })
 
   await multiplier().fill('3')
@@ -295,11 +299,9 @@ test('an edit that is made while another one is being applied stays an edit', as
 test('what was applied is what the fields say, with nothing read again', async () => {
   await showLimits()
   await multiplier().fill('2')
-  await button('Preview').click()
-  await preview().waitFor()
+  await look()
   const held = await hold(page, 'GET', '**/api/quota')
-  await button('Apply').click()
-  await page.getByText(/^Applied as version/).waitFor()
+  await apply()
   expect(await page.getByText('changed at run time (file: 1)').count()).toBe(1)
   expect(await multiplier().inputValue()).toBe('2')
   held.release()
@@ -308,8 +310,7 @@ test('what was applied is what the fields say, with nothing read again', async (
 test('what was changed meanwhile is told with who did it, and applied only after another look', async () => {
   await showLimits()
   await multiplier().fill('2')
-  await button('Preview').click()
-  await preview().waitFor()
+  await look()
   await stage.api('PATCH', '/api/quota', { mode: 'conservative', reason: 'the night' })
   await button('Apply').click()
   const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
@@ -321,10 +322,8 @@ test('what was changed meanwhile is told with who did it, and applied only after
   expect(await multiplier().inputValue()).toBe('2')
   forgive(412)
 
-  await button('Preview').click()
-  await preview().waitFor()
-  await button('Apply').click()
-  await page.getByText(/^Applied as version/).waitFor()
+  await look()
+  await apply()
   expect(await quota()).toMatchObject({ mode: 'conservative', global: { multiplier: 2 } })
   const { entries } = await stage.api<AuditResponse>('GET', '/api/audit?limit=2')
   expect(entries.map(({ who }) => who)).toEqual(['admin', 'ops'])
@@ -359,8 +358,7 @@ test('a multiplier is taken with every figure, and the arrow keys step it within
   await multiplier().fill('1.125')
   await button('Preview').click()
   await expect.poll(() => preview().getByRole('list').first().innerText(), SOON).toMatch(/1\s*→\s*1\.125$/)
-  await button('Apply').click()
-  await page.getByText(/^Applied as version/).waitFor()
+  await apply()
   expect(await quota()).toMatchObject({ global: { multiplier: 1.125 } })
   await multiplier().press('ArrowUp')
   expect(await multiplier().inputValue()).toBe('1.175')
@@ -443,8 +441,7 @@ test('values that were changed go back to the file together', async () => {
   await showLimits({ token: OPS })
   expect(await page.getByText('Values changed at run time: 2.').count()).toBe(1)
   await button('Reset everything to file').click()
-  await button('Preview').click()
-  await preview().waitFor()
+  await look()
   await button('Apply').click()
   await expect.poll(async () => (await quota()).changed, SOON).toEqual([])
   await expect.poll(() => page.getByRole('radio', { name: 'Normal' }).isChecked(), SOON).toBe(true)
