@@ -1,4 +1,5 @@
 import type { Counter } from '../quota/counter.ts'
+import { READ, read48 } from './numbers.ts'
 
 /**
  * A counter as SQLite keeps it: one big-endian value with 16 bytes for each window. They are the length in seconds (4
@@ -32,11 +33,7 @@ export function eachPackedWindow(
   visit: (seconds: number, startedAt: number, used: number) => void,
 ): void {
   if (bytes.length % ENTRY !== 0) return
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   for (let at = 0; at < bytes.length; at += ENTRY) {
-    const seconds = view.getUint32(at)
-    const startedAt = view.getUint16(at + 4) * 2 ** 32 + view.getUint32(at + 6)
-    const used = view.getUint16(at + 10) * 2 ** 32 + view.getUint32(at + 12)
-    visit(seconds, startedAt, used)
+    visit(READ.I4(bytes, at), read48(bytes, at + 4), read48(bytes, at + 10))
   }
 }

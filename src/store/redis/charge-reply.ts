@@ -4,9 +4,9 @@ import type { AheadListener, Counter } from '../../quota/counter.ts'
 import type { ChargedRun, Onces, Receipt } from '../../quota/once.ts'
 import { reportMade, reportOf } from '../../quota/receipt.ts'
 import type { Limit } from '../../quota/window.ts'
+import { read48 } from '../numbers.ts'
 import type { Shape } from './batch-text.ts'
 import { type EncodedBatch, unexpected } from './charge-batch.ts'
-import { read48 } from './form/numbers.ts'
 import { numbersSize, startAt, usedAt } from './form/section.ts'
 
 /** Decodes the reply to a batch. Like the encoding, this runs for every charge in the gateway's one thread. */

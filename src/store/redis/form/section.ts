@@ -3,8 +3,8 @@ import type { Counter } from '../../../quota/counter.ts'
 import { accountOf } from '../../../quota/grant.ts'
 import { StoreError } from '../../../quota/quota-store.ts'
 import { MOST_WINDOWS } from '../../../quota/window.ts'
+import { type Format, READ, sizeOf, writeNumber } from '../../numbers.ts'
 import type { WindowVisitor } from '../../owner-history.ts'
-import { type Format, READ, sizeOf, writeNumber } from './numbers.ts'
 
 /**
  * A counter in Redis. Under its key lies a section for each category in which one user or one organisation has windows; the counter of

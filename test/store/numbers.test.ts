@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Format, READ, sizeOf, writeNumber } from '../../../../src/store/redis/form/numbers.ts'
+import { type Format, READ, sizeOf, writeNumber } from '../../src/store/numbers.ts'
 
 it.each(Object.keys(READ) as Format[])(
   'a number of the format %s is read as it was written, at any place',
