@@ -167,26 +167,14 @@ it('the body of a 429 says of a cost that a limit never allows that waiting does
 })
 
 it('the body of a 429 says so also if another window is the one that resets last', () => {
-  const body = refusalBody(
-    ...refused(
-      130,
-      [
-        [HOUR, 120, IDLE],
-        [DAY, 1200, { startedAt: STARTED, used: 1199 }],
-      ],
-      [[DAY, 100, IDLE]],
-    ),
-    'UTC',
-  )
+  const personal: Row[] = [
+    [HOUR, 120, IDLE],
+    [DAY, 1200, { startedAt: STARTED, used: 1199 }],
+  ]
+  const body = refusalBody(...refused(130, personal, [[DAY, 100, IDLE]]), 'UTC')
   expect(body.msg).toContain('more than the Global 1-day limit of 100 ever allows')
   expect(body.quota).toMatchObject({ scope: 'Global', window: '1d' })
-  const other = refusalBody(
-    ...refused(130, [
-      [HOUR, 120, IDLE],
-      [DAY, 1200, { startedAt: STARTED, used: 1199 }],
-    ]),
-    'UTC',
-  )
+  const other = refusalBody(...refused(130, personal), 'UTC')
   expect(other.msg).toContain('more than the Personal 1-hour limit of 120 ever allows')
   expect(other.quota).toMatchObject({ scope: 'Personal', window: '1d', used: 1199 })
 })
@@ -204,65 +192,33 @@ it('the body of a 429 cannot be made of an accepted charge', () => {
 
 const early = { startedAt: STARTED, used: 5 }
 const late = { startedAt: STARTED + 60_000, used: 5 }
+/** It ends as early as an hour does. */
+const sameEnd = { startedAt: STARTED + (HOUR.seconds - FIVE.seconds) * 1000, used: 5 }
+const hour: Row = [HOUR, 5, early]
+const lateHour: Row = [HOUR, 5, late]
+const five: Row = [FIVE, 5, sameEnd]
+const day: Row = [DAY, 5, early]
 
 it('the reported window is the one that resets last, so that waiting once is enough', () => {
-  expect(
-    reported(
-      refused(1, [
-        [HOUR, 5, early],
-        [DAY, 5, early],
-      ]),
-    ),
-  ).toBe('Personal 1d')
-  expect(reported(refused(1, [[HOUR, 5, early]], [[HOUR, 5, late]]))).toBe('Global 1h')
+  expect(reported(refused(1, [hour, day]))).toBe('Personal 1d')
+  expect(reported(refused(1, [hour], [lateHour]))).toBe('Global 1h')
 })
 
 it('the reported window is never one that has room, however late it resets', () => {
-  expect(
-    reported(
-      refused(
-        1,
-        [
-          [HOUR, 5, early],
-          [DAY, 6, early],
-        ],
-        [[DAY, 100, late]],
-      ),
-    ),
-  ).toBe('Personal 1h')
+  expect(reported(refused(1, [hour, [DAY, 6, early]], [[DAY, 100, late]]))).toBe('Personal 1h')
 })
 
 it('the reported window is the personal one on a tie', () => {
-  expect(reported(refused(1, [[HOUR, 5, early]], [[HOUR, 5, early]]))).toBe('Personal 1h')
+  expect(reported(refused(1, [hour], [hour]))).toBe('Personal 1h')
 })
 
 it('the reported window is the longer one on a tie of one scope', () => {
-  const sameEnd = { startedAt: STARTED + (HOUR.seconds - FIVE.seconds) * 1000, used: 5 }
-  expect(
-    reported(
-      refused(1, [
-        [HOUR, 5, early],
-        [FIVE, 5, sameEnd],
-      ]),
-    ),
-  ).toBe('Personal 5h')
-  expect(
-    reported(
-      refused(
-        1,
-        [[HOUR, 9, early]],
-        [
-          [HOUR, 5, early],
-          [FIVE, 5, sameEnd],
-        ],
-      ),
-    ),
-  ).toBe('Global 5h')
+  expect(reported(refused(1, [hour, five]))).toBe('Personal 5h')
+  expect(reported(refused(1, [[HOUR, 9, early]], [hour, five]))).toBe('Global 5h')
 })
 
 it('the reported window is the shorter personal one before the longer global one on a tie', () => {
-  const sameEnd = { startedAt: STARTED + (HOUR.seconds - FIVE.seconds) * 1000, used: 5 }
-  expect(reported(refused(1, [[HOUR, 5, early]], [[FIVE, 5, sameEnd]]))).toBe('Personal 1h')
+  expect(reported(refused(1, [hour], [five]))).toBe('Personal 1h')
 })
 
 it('the reported window resets one length from now if it has not started and still refuses', () => {
@@ -282,15 +238,7 @@ it('the reported window counts as not started once it has ended', () => {
 })
 
 it('the reported window is followed by every other one that refuses, and by no window that has room', () => {
-  const of = refused(
-    1,
-    [
-      [HOUR, 5, early],
-      [FIVE, 9, early],
-      [DAY, 5, early],
-    ],
-    [[HOUR, 5, late]],
-  )
+  const of = refused(1, [hour, [FIVE, 9, early], day], [lateHour])
   expect(violations(...of).map(({ scope, limit }) => `${scope} ${limit.window.name}`)).toEqual([
     'personal 1d',
     'global 1h',
