@@ -4,7 +4,8 @@ import { applyPatch, type QuotaPatchLike, resolve } from '../../src/control/sett
 import type { Counter } from '../../src/quota/counter.ts'
 import { createPolicy, type Override, type Overrides } from '../../src/quota/policy.ts'
 import type { Used } from '../../src/quota/quota-store.ts'
-import { FILE, table } from '../control/settings-of-a-file.ts'
+import { FILE } from '../control/settings-of-a-file.ts'
+import { table } from '../quota/settings.ts'
 import { deskOf } from './desk-of.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)

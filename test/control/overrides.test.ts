@@ -6,7 +6,8 @@ import type { FileSettings } from '../../src/control/settings.ts'
 import { UNCHANGED } from '../../src/control/state.ts'
 import { LONGEST_SECONDS } from '../../src/quota/calendar.ts'
 import { createPolicy, payerOf } from '../../src/quota/policy.ts'
-import { FILE, table } from './settings-of-a-file.ts'
+import { table } from '../quota/settings.ts'
+import { FILE } from './settings-of-a-file.ts'
 
 const NOW = Date.UTC(2026, 7, 6, 15)
 const read = (body: unknown) => overrideFrom(body, FILE, NOW)

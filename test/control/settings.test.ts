@@ -12,7 +12,8 @@ import type { Changes } from '../../src/control/state.ts'
 import { isSoft, valueIn } from '../../src/quota/limit-value.ts'
 import { createPolicy, type ScopedLimits } from '../../src/quota/policy.ts'
 import { limitsInForce } from '../../src/quota/status.ts'
-import { FILE, table } from './settings-of-a-file.ts'
+import { table } from '../quota/settings.ts'
+import { FILE } from './settings-of-a-file.ts'
 
 const SCOPES = ['personal', 'global'] as const
 const CATEGORIES = ['read', 'write']

@@ -10,6 +10,7 @@ import type { HistoryScope, HistoryStore } from '../../src/quota/history-store.t
 import { createPolicy, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import type { Limit } from '../../src/quota/window.ts'
 import { runs } from '../setup/runs.ts'
+import { settings, table } from './settings.ts'
 import { STRANGE_IDS } from './usage.suite.ts'
 
 type UserReset = Extract<Change, { readonly kind: 'reset' }>
@@ -50,13 +51,7 @@ function charge(user: string, cost: number, limits = ROOMY, organisation: string
 
 /** Settings under which everybody may have so many tokens of `read` in an hour. */
 function hourly(limit: number): QuotaSettings {
-  return {
-    mode: 'normal',
-    windows: [{ name: '1h', seconds: 3600 }],
-    baselines: { personal: new Map([['read', new Map([['1h', limit]])]]), global: new Map() },
-    custom: null,
-    global: { enabled: false, multiplier: 1 },
-  }
+  return settings({ baselines: { personal: table({ read: { '1h': limit } }), global: table({}) } })
 }
 
 interface Read {

@@ -7,16 +7,10 @@ import { settleBatch } from '../../src/quota/arithmetic.ts'
 import { bookWindow } from '../../src/quota/books.ts'
 import { LONGEST_SECONDS } from '../../src/quota/calendar.ts'
 import type { Counter } from '../../src/quota/counter.ts'
-import {
-  createPolicy,
-  type LimitTable,
-  memberOf,
-  type Payer,
-  payerOf,
-  type QuotaSettings,
-} from '../../src/quota/policy.ts'
+import { createPolicy, memberOf, type Payer, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import { beginOf, endOf, type Window } from '../../src/quota/window.ts'
 import { runs } from '../setup/runs.ts'
+import { settings as settingsOf, table } from './settings.ts'
 
 /** With clocks that are set at midnight, and over it, and a day that was left out. */
 const ZONES = ['Asia/Shanghai', 'Europe/Berlin', 'Africa/Cairo', 'America/Havana', 'Asia/Beirut', 'Pacific/Apia', 'UTC']
@@ -33,23 +27,16 @@ const aMoment = fc.oneof(
     .map(([month, day, off]) => Date.UTC(2023, month, day) + off),
 )
 
-const table = (rows: Record<string, Record<string, number>>): LimitTable =>
-  new Map(Object.entries(rows).map(([category, row]) => [category, new Map(Object.entries(row))]))
 const monthIn = (zone: string, day?: number): Window => {
   const calendar = { unit: 'month', zone, ...(day !== undefined && { day }) } as const
   return { name: 'month', seconds: LONGEST_SECONDS.month, calendar }
 }
-const settings = (zone: string, change: Partial<QuotaSettings> = {}, ofWindow?: number): QuotaSettings => ({
-  mode: 'normal',
-  windows: [{ name: '1h', seconds: 3600 }, monthIn(zone, ofWindow)],
-  baselines: {
-    personal: table({ read: { '1h': 120, month: 900 } }),
-    global: table({ read: { month: 12_000 } }),
-  },
-  custom: null,
-  global: { enabled: true, multiplier: 1 },
-  ...change,
-})
+const settings = (zone: string, change: Partial<QuotaSettings> = {}, ofWindow?: number): QuotaSettings =>
+  settingsOf({
+    windows: [{ name: '1h', seconds: 3600 }, monthIn(zone, ofWindow)],
+    baselines: { personal: table({ read: { '1h': 120, month: 900 } }), global: table({ read: { month: 12_000 } }) },
+    ...change,
+  })
 const SETS_NOTHING = { limits: table({}), bypassGlobal: false, shadow: false }
 const onDay = (periodDay?: number) => ({
   personal: table({}),

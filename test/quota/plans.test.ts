@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { LimitTable } from '../../src/quota/limit-layers.ts'
 import {
   createPolicy,
   type OrganisationOverride,
@@ -10,9 +9,8 @@ import {
   type QuotaSettings,
 } from '../../src/quota/policy.ts'
 import type { Limit } from '../../src/quota/window.ts'
+import { settings, table } from './settings.ts'
 
-const table = (rows: Record<string, Record<string, number>>): LimitTable =>
-  new Map(Object.entries(rows).map(([category, row]) => [category, new Map(Object.entries(row))]))
 const plan = (
   personal: Record<string, Record<string, number>> = {},
   organisation: Record<string, Record<string, number>> = {},
@@ -34,28 +32,16 @@ function policyOf(
   overrides: Record<string, Partial<Override>> = {},
   organisations: Record<string, OrganisationOverride> = {},
 ) {
-  const settings: QuotaSettings = {
-    mode: 'normal',
-    windows: [
-      { name: '1h', seconds: 3600 },
-      { name: '1d', seconds: 86_400 },
-    ],
-    baselines: {
-      personal: table({ read: { '1h': 120, '1d': 1200 }, write: { '1h': 60, '1d': 600 } }),
-      global: table({ read: { '1h': 12_000, '1d': 120_000 }, write: { '1h': 6000, '1d': 60_000 } }),
-    },
-    custom: null,
-    global: { enabled: true, multiplier: 1 },
-    plans: PLANS,
-    ...changes,
-  }
   const whole = Object.entries(overrides).map(([user, override]): [string, Override] => [
     user,
     { limits: table({}), bypassGlobal: false, shadow: false, ...override },
   ])
   const ofUsers = new Map(whole)
   const all = { size: ofUsers.size, get: (user: string) => ofUsers.get(user) }
-  return createPolicy(settings, 1, { ...all, organisations: new Map(Object.entries(organisations)) })
+  return createPolicy(settings({ plans: PLANS, ...changes }), 1, {
+    ...all,
+    organisations: new Map(Object.entries(organisations)),
+  })
 }
 
 const of = (plan: string | null, organisation: string | null = null, user = 'alice') => ({ user, organisation, plan })
@@ -138,23 +124,11 @@ describe('the plan that somebody has', () => {
   })
 
   it('the plan that somebody has is nothing that anybody asks for without plans', () => {
-    const { plans: _, ...none } = { plans: null }
-    const bare = createPolicy({ ...settingsOf(), ...none })
+    const bare = createPolicy(settings())
     expect(bare.planOf(of('gold'))).toBeNull()
     expect(bare.limitsFor('read', of('gold', 'acme'))).toBe(bare.limitsOf('read'))
   })
 })
-
-function settingsOf(): QuotaSettings {
-  const rows = table({ read: { '1h': 1 } })
-  return {
-    mode: 'normal',
-    windows: [{ name: '1h', seconds: 3600 }],
-    baselines: { personal: rows, global: rows },
-    custom: null,
-    global: { enabled: true, multiplier: 1 },
-  }
-}
 
 it('an override of an organisation that only multiplies multiplies what the plan of each member has, under the mode, and makes no limit where there is none', () => {
   const policy = policyOf({ mode: 'conservative' }, {}, { acme: { limits: table({}), factor: 2, reason: 'a fair' } })
@@ -276,17 +250,13 @@ describe('a trace', () => {
 })
 
 describe('the override of an organisation', () => {
-  const windows = [
-    { name: '1h', seconds: 3600 },
-    { name: '1d', seconds: 86_400 },
-  ]
   const LIMITS = { acme: { read: { '1h': 7 } }, small: { write: { '1d': 5 }, gone: { '1h': 1 }, read: { '2h': 1 } } }
   const policy = (changes: Partial<QuotaSettings> = {}, users: Record<string, Override> = {}, isKnown = () => true) => {
     const organisations = new Map(
       Object.entries(LIMITS).map(([id, limits]) => [id, { limits: table(limits), reason: 'a big event' }]),
     )
     const overrides = Object.assign(new Map(Object.entries(users)), { organisations })
-    return createPolicy({ ...policySettings(), windows, ...changes }, 1, overrides, isKnown)
+    return createPolicy(settings({ plans: PLANS, ...changes }), 1, overrides, isKnown)
   }
   const theirs = (of: ReturnType<typeof policy>, payer: Parameters<typeof of.limitsFor>[1], category = 'read') =>
     of.limitsFor(category, payer).organisation?.map(({ window, limit }) => [window.name, limit]) ?? null
@@ -306,9 +276,8 @@ describe('the override of an organisation', () => {
   it('the override of an organisation limits also where no plan does, and where there is no plan', () => {
     expect(theirs(policy(), of('free', 'acme'))).toEqual([['1h', 7]])
     expect(theirs(policy(), of(null, 'small'), 'write')).toEqual([['1d', 5]])
-    const { plans: _, ...bare } = policySettings()
     const without = createPolicy(
-      { ...bare, windows },
+      settings(),
       1,
       Object.assign(new Map<string, Override>(), {
         organisations: new Map([['acme', { limits: table(LIMITS.acme) }]]),
@@ -316,7 +285,7 @@ describe('the override of an organisation', () => {
     )
     expect(theirs(without, of(null, 'acme'))).toEqual([['1h', 7]])
     expect(without.namesMatter).toBe(true)
-    expect(createPolicy({ ...bare, windows }).namesMatter).toBe(false)
+    expect(createPolicy(settings()).namesMatter).toBe(false)
   })
 
   it('the override of an organisation is for its members only, and rests in a category or window that the configuration does not have', () => {
@@ -329,7 +298,7 @@ describe('the override of an organisation', () => {
 
   it('the override of an organisation is its own, also where another organisation has one for the same plan', () => {
     const both = createPolicy(
-      { ...policySettings(), windows },
+      settings({ plans: PLANS }),
       1,
       Object.assign(new Map<string, Override>(), {
         organisations: new Map([
@@ -376,14 +345,3 @@ describe('the override of an organisation', () => {
     expect(policy().trace('read', of('free', 'acme')).organisation).toHaveLength(1)
   })
 })
-
-function policySettings(): QuotaSettings {
-  return {
-    ...settingsOf(),
-    baselines: {
-      personal: table({ read: { '1h': 120, '1d': 1200 }, write: { '1h': 60, '1d': 600 } }),
-      global: table({ read: { '1h': 12_000, '1d': 120_000 }, write: { '1h': 6000, '1d': 60_000 } }),
-    },
-    plans: PLANS,
-  }
-}

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { bookWindow } from '../../src/quota/books.ts'
 import {
   createPolicy,
-  type LimitTable,
   type Mode,
   modeFactor,
   type Origin,
@@ -12,30 +11,12 @@ import {
   payerOf,
   type QuotaSettings,
 } from '../../src/quota/policy.ts'
+import { BASELINES, settings, table, WINDOWS } from './settings.ts'
 
-const WINDOWS = [
-  { name: '1h', seconds: 3600 },
-  { name: '1d', seconds: 86_400 },
-]
-const table = (rows: Record<string, Record<string, number>>): LimitTable =>
-  new Map(Object.entries(rows).map(([category, row]) => [category, new Map(Object.entries(row))]))
-
-const BASELINES = {
-  personal: table({ read: { '1h': 120, '1d': 1200 }, write: { '1h': 60, '1d': 600 } }),
-  global: table({ read: { '1h': 12_000, '1d': 120_000 }, write: { '1h': 6000, '1d': 60_000 } }),
-}
 const CUSTOM = {
   personal: table({ read: { '1h': 7, '1d': 8 }, write: { '1h': 9, '1d': 10 } }),
   global: table({ read: { '1h': 70, '1d': 80 }, write: { '1h': 90, '1d': 100 } }),
 }
-const settings = (change: Partial<QuotaSettings> = {}): QuotaSettings => ({
-  mode: 'normal',
-  windows: WINDOWS,
-  baselines: BASELINES,
-  custom: null,
-  global: { enabled: true, multiplier: 1 },
-  ...change,
-})
 const numbers = (limits: readonly { limit: number }[] | null): number[] | null =>
   limits?.map(({ limit }) => limit) ?? null
 /** A policy with one override, for alice. */

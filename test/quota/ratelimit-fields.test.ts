@@ -5,6 +5,7 @@ import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import { problemBody } from '../../src/quota/problem-body.ts'
 import { rateLimit, rateLimitPolicy, snapshotFields } from '../../src/quota/ratelimit-fields.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
+import { settings } from './settings.ts'
 import { parseList } from './structured-field.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)
@@ -164,13 +165,8 @@ it('a problem of type quota-exceeded names the policies that refuse, the reporte
 describe('the fields of a snapshot', () => {
   const table = new Map(['read', 'write'].map((category) => [category, new Map([['1h', 120]])]))
   const fields = (enabled: boolean, startedAt: number): Map<string, string> => {
-    const policy = createPolicy({
-      mode: 'normal',
-      windows: [HOUR],
-      baselines: { personal: table, global: table },
-      custom: null,
-      global: { enabled, multiplier: 1 },
-    })
+    const baselines = { personal: table, global: table }
+    const policy = createPolicy(settings({ windows: [HOUR], baselines, global: { enabled, multiplier: 1 } }))
     const counter = (used: number) => [{ seconds: 3600, startedAt, used }]
     const snapshot = {
       at: AT,

@@ -6,22 +6,16 @@ import type { Counter } from '../../src/quota/counter.ts'
 import { createPolicy, type Override, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import { isOfReserve, type Reserve } from '../../src/quota/reserve.ts'
 import { chargeOf } from './charge-of.ts'
+import { settings as settingsOf, WINDOWS } from './settings.ts'
 
-const WINDOWS = [
-  { name: '1h', seconds: 3600 },
-  { name: '1d', seconds: 86_400 },
-]
 const KEPT: Reserve = { share: 0.2, knownAfterMs: 86_400_000, rememberMs: 30 * 86_400_000 }
 const table = (hour: number, day: number) => new Map([['read', new Map(Object.entries({ '1h': hour, '1d': day }))]])
-const settings = (change: Partial<QuotaSettings> = {}): QuotaSettings => ({
-  mode: 'normal',
-  windows: WINDOWS,
-  baselines: { personal: table(120, 1200), global: table(12_000, 120_000) },
-  custom: null,
-  global: { enabled: true, multiplier: 1 },
-  reserve: KEPT,
-  ...change,
-})
+const settings = (change: Partial<QuotaSettings> = {}): QuotaSettings =>
+  settingsOf({
+    baselines: { personal: table(120, 1200), global: table(12_000, 120_000) },
+    reserve: KEPT,
+    ...change,
+  })
 const override: Override = { limits: new Map(), bypassGlobal: false, shadow: false }
 const policyOf = (change?: Partial<QuotaSettings>) =>
   createPolicy(settings(change), 1, new Map([['vip', override]]), (user) => user === 'old')

@@ -1,32 +1,14 @@
 import { expect, it } from 'vitest'
-import { createPolicy, type LimitTable, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
+import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import { globalStatus, limitsInForce, quotaStatus, windowStatus } from '../../src/quota/status.ts'
+import { settings } from './settings.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)
 const STARTED = Date.UTC(2026, 7, 6, 14, 30)
-const row = (hour: number, day: number): [string, number][] => [
-  ['1h', hour],
-  ['1d', day],
-]
-const table = (rows: Record<string, [string, number][]>): LimitTable =>
-  new Map(Object.entries(rows).map(([c, r]) => [c, new Map(r)]))
 const OVERRIDES = new Map([
   ['alice', { limits: new Map([['read', new Map([['1h', 500]])]]), bypassGlobal: true, shadow: false }],
 ])
-const policy = (enabled = true) => createPolicy(SETTINGS(enabled), 1, OVERRIDES)
-const SETTINGS = (enabled: boolean): QuotaSettings => ({
-  mode: 'normal',
-  windows: [
-    { name: '1h', seconds: 3600 },
-    { name: '1d', seconds: 86_400 },
-  ],
-  baselines: {
-    personal: table({ read: row(120, 1200), write: row(60, 600) }),
-    global: table({ read: row(12_000, 120_000), write: row(6000, 60_000) }),
-  },
-  custom: null,
-  global: { enabled, multiplier: 1 },
-})
+const policy = (enabled = true) => createPolicy(settings({ global: { enabled, multiplier: 1 } }), 1, OVERRIDES)
 const NOTHING = { at: AT, personal: [[], []], organisation: null, global: [[], []] }
 
 it('the quota status has an array for each category, Personal first, shortest window first', () => {
@@ -103,7 +85,7 @@ it('the quota status keeps the numbers of each category and scope where they bel
 it('the quota status shows the windows of the organisation of the caller behind the personal ones, if the plan limits it', () => {
   const table = new Map([['read', new Map([['1h', 50]])]])
   const plans = new Map([['team', { personal: new Map(), organisation: table }]])
-  const ofTeam = createPolicy({ ...SETTINGS(true), plans })
+  const ofTeam = createPolicy(settings({ plans }))
   const organisation = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
   const { windows } = quotaStatus(
     ofTeam,
