@@ -1,11 +1,10 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { atEnd } from '../setup/at-end.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { runs } from '../setup/runs.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
@@ -288,9 +287,7 @@ describe('who may ask', () => {
   })
 
   it('a proxy on a Unix socket is answered as one on a port, and a socket that a killed process left is taken', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-decide-'))
-    atEnd(() => rmSync(folder, { recursive: true }))
-    const path = join(folder, 'decide.sock')
+    const path = join(tempFolder(), 'decide.sock')
     await leaveSocket(path)
     expect(await start(`listen: "unix:${path}"`)).toBe(`unix:${path}`)
     // The proxy is another user, of the same group.

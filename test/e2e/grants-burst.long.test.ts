@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, fetch } from 'undici'
 import { beforeEach, expect, it } from 'vitest'
-import { atEnd } from '../setup/at-end.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
@@ -93,8 +91,7 @@ it('grants over 3 gateways that lose replies of one Redis are taken from to the 
 })
 
 it('grants over 3 gateways on one file of the embedded store are taken from to the last whole request, and not beyond', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-grants-'))
-  atEnd(() => rm(folder, { recursive: true, force: true }))
+  const folder = tempFolder()
   await start([1, 2, 3].map(() => `sqlite:${join(folder, 'tollgate.db')}`))
   await burst(() => {})
 })

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fetch, type Response } from 'undici'
@@ -7,6 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/observe/log.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -320,13 +320,11 @@ it('a category with a share for outages costs the log a few lines, however many 
   await redisUp()
   await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
   expect(app.requests().length).toBeGreaterThanOrEqual(1000)
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-log-'))
-  const destination = join(folder, 'log')
+  const destination = join(tempFolder(), 'log')
   const log = createLog({ requests: 'none', destination })
   for (const observation of app.observations) log.observer(observation)
   await log.close()
   const lines = (await readFile(destination, 'utf8')).trim().split('\n')
-  await rm(folder, { recursive: true })
   expect(lines.filter((line) => line.includes('the store is out'))).toHaveLength(1)
   expect(lines.length).toBeLessThan(30)
 })

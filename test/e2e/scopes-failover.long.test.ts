@@ -1,6 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { cpSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Agent, fetch } from 'undici'
@@ -100,12 +98,11 @@ async function readBooks(url: string): Promise<Books> {
 
 /** What the primary had when it was killed, by its file. */
 async function booksOfTheDead(): Promise<Books> {
-  const copy = mkdtempSync(join(tmpdir(), 'tollgate-failover-'))
+  const copy = tempFolder()
   cpSync(folder, copy, { recursive: true })
   const redis = await startRedis({ args: [...PERSISTENT, '--dir', copy] })
   const books = await readBooks(redis.url)
   await redis.stop()
-  rmSync(copy, { recursive: true })
   return books
 }
 

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, fetch } from 'undici'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
@@ -7,6 +5,7 @@ import { usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { PERSISTENT, startRedis } from '../setup/redis.ts'
 import { createRandom } from '../simulate/random.ts'
@@ -47,13 +46,12 @@ interface World {
   readonly store: Store
   /** Something goes wrong. */
   disturb(i: number): Promise<void>
-  close(): Promise<void>
 }
 
 async function overRedis(): Promise<World> {
   const redis = await startRedis({ args: PERSISTENT })
   const proxies = await Promise.all([1, 2, 3].map(() => startFaultProxy(redis.port)))
-  const store = openRedisStore({ url: redis.url, prefix: 'meters', deadlineMs: 5000, observe: () => {} })
+  const store = closedAtEnd(openRedisStore({ url: redis.url, prefix: 'meters', deadlineMs: 5000, observe: () => {} }))
   await vi.waitFor(() => store.ping(), { timeout: 30_000 })
   return {
     places: proxies.map(({ port }) => `redis://127.0.0.1:${port}`),
@@ -65,27 +63,13 @@ async function overRedis(): Promise<World> {
       }
       if (i % 20 === 0) (random.pick(proxies) as FaultProxy).dropReply({ containing: '"plans":' })
     },
-    async close() {
-      await store.close()
-      await Promise.all(proxies.map((proxy) => proxy.close()))
-      await redis.stop()
-    },
   }
 }
 
 async function overAFile(): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-meters-burst-'))
-  const file = join(folder, 'quota.db')
-  const store = openSqliteStore({ file })
-  return {
-    places: Array.from({ length: 3 }, () => `sqlite:${file}`),
-    store,
-    disturb: async () => {},
-    async close() {
-      await store.close()
-      rmSync(folder, { recursive: true })
-    },
-  }
+  const file = join(tempFolder(), 'quota.db')
+  const store = closedAtEnd(openSqliteStore({ file }))
+  return { places: Array.from({ length: 3 }, () => `sqlite:${file}`), store, disturb: async () => {} }
 }
 
 function start(place: string): Promise<RunningApp> {
@@ -148,29 +132,25 @@ describe.each<[string, () => Promise<World>]>([
         await world.disturb(i)
       }
     }
-    try {
-      await Promise.all(Array.from({ length: 30 }, client))
-      await dispatcher.close()
-      await Promise.all(apps.map((app) => app.stop()))
+    await Promise.all(Array.from({ length: 30 }, client))
+    await dispatcher.close()
+    await Promise.all(apps.map((app) => app.stop()))
 
-      // There is something to see: refusals by each meter, failures and repetitions.
-      for (const status of [200, 429, 500]) expect(statuses.get(status), `${status}`).toBeGreaterThan(0)
-      for (const category of ['requests', 'tokens']) expect(refusedBy.get(category), category).toBeGreaterThan(0)
-      expect(replays).toBeGreaterThan(50)
-      const sums = (of: (each: (typeof USERS)[number]) => boolean): number[] => {
-        const paid = [...said].filter(([path]) => of(payers.get(path) as (typeof USERS)[number]))
-        return [paid.length, paid.reduce((sum, [, tokens]) => sum + tokens, 0)]
-      }
-      for (const { user, org } of USERS) {
-        const { at, personal, organisation, global } = await world.store.readUsage(user, ['requests', 'tokens'], org)
-        const usedIn = (counters: typeof personal | null) =>
-          [0, 1].map((i) => usageOf(counters?.[i] ?? [], HOUR, at).used)
-        expect(usedIn(personal), user).toEqual(sums((each) => each.user === user))
-        expect(usedIn(organisation)[0], org).toBe(sums((each) => each.org === org)[0])
-        expect(usedIn(global)[1]).toBe(sums(() => true)[1])
-      }
-    } finally {
-      await world.close()
+    // There is something to see: refusals by each meter, failures and repetitions.
+    for (const status of [200, 429, 500]) expect(statuses.get(status), `${status}`).toBeGreaterThan(0)
+    for (const category of ['requests', 'tokens']) expect(refusedBy.get(category), category).toBeGreaterThan(0)
+    expect(replays).toBeGreaterThan(50)
+    const sums = (of: (each: (typeof USERS)[number]) => boolean): number[] => {
+      const paid = [...said].filter(([path]) => of(payers.get(path) as (typeof USERS)[number]))
+      return [paid.length, paid.reduce((sum, [, tokens]) => sum + tokens, 0)]
+    }
+    for (const { user, org } of USERS) {
+      const { at, personal, organisation, global } = await world.store.readUsage(user, ['requests', 'tokens'], org)
+      const usedIn = (counters: typeof personal | null) =>
+        [0, 1].map((i) => usageOf(counters?.[i] ?? [], HOUR, at).used)
+      expect(usedIn(personal), user).toEqual(sums((each) => each.user === user))
+      expect(usedIn(organisation)[0], org).toBe(sums((each) => each.org === org)[0])
+      expect(usedIn(global)[1]).toBe(sums(() => true)[1])
     }
   })
 })

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
-import { atEnd } from '../setup/at-end.ts'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
 import { listening } from '../setup/listening.ts'
 import { freePort } from '../setup/redis.ts'
 import { testCertificate } from './certificate.ts'
@@ -41,7 +40,7 @@ interface Restarting {
 }
 
 async function restarting(scheme: 'http' | 'https', place: 'port' | 'socket'): Promise<Restarting> {
-  const at = place === 'port' ? await freePort() : join(emptyFolder(), 'app.sock')
+  const at = place === 'port' ? await freePort() : join(tempFolder(), 'app.sock')
   const { cert, key } = testCertificate()
   const service = JSON.stringify({ listen: at, certificate: scheme === 'https' ? { cert, key } : null })
   let child: ChildProcess | null = null
@@ -62,12 +61,6 @@ async function restarting(scheme: 'http' | 'https', place: 'port' | 'socket'): P
       if (child.stdout !== null) await once(child.stdout, 'data')
     },
   }
-}
-
-function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-restart-'))
-  atEnd(() => rmSync(folder, { recursive: true }))
-  return folder
 }
 
 async function gatewayOf(upstream: Restarting, options: GatewayOptions = {}): Promise<Gateway> {

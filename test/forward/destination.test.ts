@@ -1,13 +1,11 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { expect, it } from 'vitest'
 import WebSocket, { WebSocketServer } from 'ws'
-import { atEnd } from '../setup/at-end.ts'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
 import { listening } from '../setup/listening.ts'
 import { testCertificate } from './certificate.ts'
 import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, httpUpstream } from './support.ts'
@@ -18,9 +16,7 @@ const SAYS: RequestListener = (req, res) => void res.end(`${req.method} ${req.ur
 
 /** The path of a Unix socket, with a server that listens there if there is one. */
 async function onSocket(server?: Server): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-socket-'))
-  const path = join(folder, 'app.sock')
-  atEnd(() => rmSync(folder, { recursive: true }))
+  const path = join(tempFolder(), 'app.sock')
   if (server === undefined) return path
   server.listen(path)
   await once(server, 'listening')
