@@ -29,7 +29,7 @@ const listOf = (lines: readonly string[]): string => lines.map((line) => `- ${li
 
 export function sectionText({ title, intro, lines, figures = [] }: Section): string {
   const checks = figures.length === 0 ? [] : table(['Figure', 'Measured', 'Bound', ''], figures.map(figureCells))
-  const parts = [`### ${title}`, intro, lines.join('\n'), checks.join('\n')]
+  const parts = [`### ${title}`, intro, lines.join('\n').trim(), checks.join('\n')]
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
