@@ -35,7 +35,7 @@ const SHARED = [
   'test/node/**/*.test.ts',
   'test/{errors,main}.test.ts',
   // 181 s of CPU instead of 260, since the schemas that responses are held against are compiled once. The others count what a whole process holds or does in a turn.
-  'test/edge/!(malformed-body|piece-floods|shares|turns).test.ts',
+  'test/edge/!(malformed-body|piece-floods|shares|turns|unseen).test.ts',
   'test/e2e/**/!(introspection-flood|traces).test.ts',
 ]
 /** Bytes that a request allocates: behind all others and alone, since batches of charges are smaller where a machine has a lot to do. */
