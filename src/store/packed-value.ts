@@ -27,12 +27,12 @@ export function unpack(bytes: Uint8Array | null | undefined): Counter {
   return counter
 }
 
-/** Calls `visit` for each window of such a value. */
+/** Calls `visit` for each window of such a value. A value that somebody else has written, such as a text, is ignored. */
 export function eachPackedWindow(
   bytes: Uint8Array,
   visit: (seconds: number, startedAt: number, used: number) => void,
 ): void {
-  if (bytes.length % ENTRY !== 0) return
+  if (!(bytes instanceof Uint8Array) || bytes.length % ENTRY !== 0) return
   for (let at = 0; at < bytes.length; at += ENTRY) {
     visit(READ.I4(bytes, at), read48(bytes, at + 4), read48(bytes, at + 10))
   }

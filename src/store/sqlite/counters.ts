@@ -38,8 +38,9 @@ export function sqliteCounters(
     }
     const made: number[] = []
     const decisions = file.writing(() => settleInside(batch, made))
-    reportMade(batch.refunds, made)
+    // A batch that is repeated because a report fails must not be charged again.
     replies.set(batch.instance, { sequence: batch.sequence, decisions })
+    reportMade(batch.refunds, made)
     return decisions
   }
 
@@ -85,7 +86,7 @@ export function sqliteCounters(
   return {
     settle: async (batch) => {
       const decisions = await attempt(() => settleNow(batch)).catch((error: unknown) => {
-        // The batch was rolled back. Otherwise its sender would take the outcome of an error of our own for unknown.
+        // The batch was rolled back, or is remembered if it is repeated. Otherwise its sender would take the outcome of an error of our own for unknown.
         throw storeError(error)
       })
       checkpoints.written()

@@ -76,12 +76,12 @@ export class SqliteFile {
     this.writing = this.#beginningWith('BEGIN IMMEDIATE')
   }
 
-  /** @throws StoreError */
+  /** @throws as `attempt` */
   read<T>(work: () => T): Promise<T> {
     return attempt(() => this.reading(work))
   }
 
-  /** @throws StoreError */
+  /** @throws as `attempt` */
   write<T>(work: () => T): Promise<T> {
     return attempt(() => this.writing(work))
   }
@@ -136,7 +136,7 @@ export class SqliteFile {
 
 /**
  * Tries again while another process holds the file, and lets other work go on between.
- * @throws StoreError, or the error of the work itself, such as a TypeError, which says nothing about the file
+ * @throws StoreError, or a TypeError or RangeError of the work itself, which says nothing about the file
  */
 export async function attempt<T>(work: () => T): Promise<T> {
   const until = performance.now() + BUSY_MS
@@ -144,12 +144,17 @@ export async function attempt<T>(work: () => T): Promise<T> {
     try {
       return work()
     } catch (error) {
-      if (error instanceof TypeError || error instanceof RangeError) throw error
+      if (isOwn(error)) throw error
       const failure = storeError(error)
       if (failure.reason !== 'busy' || performance.now() >= until) throw failure
     }
     await (looks < QUICK_LOOKS ? turn() : sleep(1))
   }
+}
+
+/** Errors of node:sqlite and of Buffer have a code: they speak of what is stored, as a whole number beyond JavaScript's does. */
+function isOwn(error: unknown): boolean {
+  return (error instanceof TypeError || error instanceof RangeError) && !('code' in error)
 }
 
 /** SQLite rolls a failed transaction back, so nothing was applied, whatever the error. */

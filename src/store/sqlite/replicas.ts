@@ -16,7 +16,8 @@ interface SilenceRow {
 }
 
 export function sqliteReplicas(file: SqliteFile, clock: () => number): ReplicaStore {
-  const replicas = () => file.all<Row>('SELECT instance, at, told FROM replicas')
+  const replicas = () =>
+    file.all<Row>('SELECT instance, at, told FROM replicas').map(({ at, ...rest }) => ({ ...rest, at: Number(at) }))
   const silences = () => file.all<SilenceRow>('SELECT instance, since, until FROM silences')
   const note = (instance: string, since: number, until: number) => file.put('silences', { instance, since, until })
 

@@ -210,6 +210,17 @@ describe('the file of the embedded store', () => {
     expect((await settle(open(), charge(4))).map((d) => d.accepted)).toEqual([true])
   })
 
+  it('the file of the embedded store with a number in it that JavaScript does not have fails with a StoreError, and a text in place of windows counts nothing', async () => {
+    const store = open()
+    await settle(store, charge(4))
+    const other = new DatabaseSync(file)
+    other.exec("UPDATE counters SET windows = '0123456789abcdef'")
+    expect(await used(store, 'alice')).toEqual([0, 0])
+    other.exec('UPDATE counters SET ends = 4611686018427387904')
+    other.close()
+    await expect(used(store, 'alice')).rejects.toMatchObject({ name: 'StoreError' })
+  })
+
   it('the file of the embedded store fails every call after it was closed, with a StoreError', async () => {
     const store = open()
     await store.close()
