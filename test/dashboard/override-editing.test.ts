@@ -55,6 +55,7 @@ test('what is edited while a change is sent closes the review and stays an edit 
   const { editing, review } = sent()
   const edited = after([{ type: 'edit', part: { reason: 'another' }, now: now(setTo(20)) }], editing)
   expect(edited.stage).toEqual({ at: 'sent', review: null })
+  expect(nextEditing(edited, { type: 'review', now: now(setTo(20)) })).toBe(edited)
   const { draft } = after([{ type: 'saved', review, set: setTo(30), etag: '"30"' }], edited)
   expect(draft).toEqual({ form: { ...formOf(setTo(30)), reason: 'another' }, etag: '"30"', until: null })
 })

@@ -102,7 +102,8 @@ export function nextEditing(editing: Editing, event: OverrideEvent): Editing {
     case 'edit':
       return edited(editing, event.part, event.now)
     case 'review':
-      return draft === null ? editing : reviewed(draft, event.now)
+      // What is on its way must be known before anything is set on top of it.
+      return draft === null || stage.at === 'sent' ? editing : reviewed(draft, event.now)
     case 'discard':
       return NOTHING_EDITED
     case 'send':
