@@ -37,7 +37,8 @@ const FULL = 'all connections to the upstream are taken: requests wait for one, 
 
 const NO_KEYS = 'no signing key of this issuer is known, so none of its tokens is accepted (the log says why)'
 
-const UNHEARD = 'this introspection provider only fails, so nobody is let in by what only it knows (the log says why)'
+const UNHEARD =
+  'this introspection provider has given no usable response yet, so nobody is let in by what only it knows (the log says why)'
 
 const WAITING = 'waiting for what credentials are checked with, for readiness.credentials after the start at most'
 

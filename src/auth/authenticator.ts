@@ -62,9 +62,9 @@ export interface Authenticator {
   judge(credential: string, places?: () => CheckPlaces): Caller | Denial | Promise<Caller | Denial>
   /** Issuers whose tokens nobody can verify now, because no key was fetched yet, or no published key can be used. */
   withoutKeys(): readonly string[]
-  /** Addresses of introspection providers that have given nothing but failures yet: no response, or one such as 401 or 500. */
+  /** Addresses of introspection providers that have given no usable response yet. For example, 401 and 500 are not usable. */
   unheard(): readonly string[]
-  /** Whether some key set was not fetched yet, or some provider has given nothing but failures yet. */
+  /** Whether some key set was not fetched yet, or some provider has given no usable response yet. */
   isIncomplete(): boolean
   /**
    * Tries once more to reach these issuers and providers, and gives the store the key sets that it could not take before. Is called at a

@@ -31,9 +31,9 @@ export interface IntrospectionOptions extends ProviderOptions, FactClaims {
 export interface Introspection {
   /** Never rejects for a fault of a provider. @param at milliseconds since the epoch */
   introspect(credential: string, at: number, places: () => CheckPlaces): Promise<Verified | Denial>
-  /** Addresses of the providers that have given nothing but failures yet. */
+  /** Addresses of the providers that have given no usable response yet. */
   unheard(): readonly string[]
-  /** Asks the providers that have given nothing but failures yet once more. */
+  /** Asks the providers that have given no usable response yet once more. */
   prepare(): Promise<void>
   /** Questions that are under way are still waited for. */
   close(): void
