@@ -1,6 +1,7 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { b64, ecKey, jwt } from '../auth/support.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { storeOver } from '../store/over.ts'
 import { CLIENT_SECRET, type PeopleProvider, says, startPeopleProvider } from './people-provider.ts'
@@ -168,9 +169,8 @@ describe('signing in by a provider', () => {
 describe.each(['sqlite', 'redis'] as const)('two gateways over one store of %s', (kind) => {
   let store: Store
   beforeEach(async () => {
-    store = await storeOver(kind, { url: redis.url, prefix: `people-${process.pid}` }, () => NOW)
+    store = closedAtEnd(await storeOver(kind, { url: redis.url, prefix: `people-${process.pid}` }, () => NOW))
   })
-  afterEach(() => store.close())
 
   test(`a sign-in that one gateway over ${kind} begins may end at the other, and signing out there ends the session at both`, async () => {
     const [one, other] = [await start(yamlOf(), { store }), await start(yamlOf(), { store })]

@@ -224,7 +224,7 @@ test('an override that somebody else changes during an edit is told before the r
   const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
   await expect
     .poll(() => conflict.innerText(), SOON)
-    .toMatch(/ops changed this at [\s\S]*read limit of 1 hour: 20 → 90/)
+    .toMatch(/ops changed this at .*\. Your edits are kept but not in force: [\s\S]*read limit of 1 hour: 20 → 90/)
   expect(await button('Set the override').count()).toBe(0)
   expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a better reason')
 

@@ -106,8 +106,8 @@ export function stageDashboard(options: StageOptions | (() => Promise<StageOptio
   afterAll(() => stage.stop())
   afterEach(async () => {
     const all = opened.splice(0)
-    expect(all.flatMap(({ errors }) => errors)).toEqual([])
     await Promise.all(all.map((each) => each.close()))
+    expect(all.flatMap(({ errors }) => errors)).toEqual([])
   })
 }
 
@@ -129,7 +129,10 @@ export function keepOpen(): OpenPage {
 
 /** What the browser itself writes where a response has this status, or this in its address, is no fault. */
 export function forgive(part: number | string): void {
-  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes(String(part))))
+  // The port in an address may have the digits of a status.
+  const [text, address] = typeof part === 'number' ? [`status of ${part} `, ''] : ['', part]
+  const isForgiven = (error: string) => error.includes(text) && error.includes(address)
+  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !isForgiven(error)))
 }
 
 export const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })

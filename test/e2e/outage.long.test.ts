@@ -29,7 +29,6 @@ beforeEach(async () => {
 
 function responseAsAsked({ url }: Seen, res: Parameters<NonNullable<Parameters<typeof startUpstream>[0]>>[1]): void {
   if (url === '/items/500') res.writeHead(500, { 'x-of': 'backend' }).end('it threw')
-  else if (url === '/items/broken') res.destroy()
   else if (url === '/items/half') res.writeHead(200, { 'content-length': 10 }).write('half', () => res.destroy())
   else res.end('ok')
 }

@@ -135,7 +135,9 @@ it('a burst over three gateways passes exactly what the limits of all three scop
   const scopesOf = (all: readonly (Refusal | null)[]) => new Set(all.flatMap((refusal) => refusal?.scope ?? []))
   expect(scopesOf(refusals.filter((_, i) => alone.includes(asking[i] as User)))).toEqual(new Set(['Personal']))
   expect(scopesOf(refusals)).toContain('Organisation')
-  expect(scopesOf(await Promise.all(last.map(refusalOf)))).toEqual(new Set(['Global']))
+  const late = (await Promise.all(last.map(refusalOf))).filter((refusal) => refusal !== null)
+  expect(scopesOf(late)).toEqual(new Set(['Global']))
+  expect(new Set(late.map(({ limit }) => limit))).toEqual(new Set([before + 61]))
   // A window has one end, whichever gateway tells of it.
   const resets = new Map<string, Set<string>>()
   for (const [i, refusal] of refusals.entries()) {
@@ -145,6 +147,7 @@ it('a burst over three gateways passes exactly what the limits of all three scop
     resets.set(of, (resets.get(of) ?? new Set()).add(refusal.resetAt))
   }
   expect([...resets.values()].map(({ size }) => size)).toEqual([...resets].map(() => 1))
+  expect(new Set(late.map(({ resetAt }) => resetAt)).size).toBe(1)
   expect((await counted()).everybody).toBe(upstream.seen.length * COST)
 })
 
@@ -160,6 +163,7 @@ async function refusalOf(response: Response): Promise<Refusal | null> {
   if (response.status !== 429) return null
   const body = (await response.json()) as { retryAfterSeconds: number; quota: Refusal }
   const { scope, limit, used, resetAt } = body.quota
+  if (scope !== 'Global') expect(limit).toBe(scope === 'Personal' ? PERSONAL : ORGANISATION)
   expect(body.quota).toMatchObject({ category: 'read', window: '1h', used: limit - (limit % COST), requested: COST })
   expect(response.headers.get('retry-after')).toBe(String(body.retryAfterSeconds))
   expect(response.headers.get('x-quota-reset')).toBe(resetAt)

@@ -46,6 +46,8 @@ interface World {
   readonly store: Store
   /** Something goes wrong. */
   disturb(i: number): Promise<void>
+  /** How many replies of the store were lost. */
+  lost(): number
 }
 
 async function overRedis(): Promise<World> {
@@ -63,13 +65,14 @@ async function overRedis(): Promise<World> {
       }
       if (i % 20 === 0) (random.pick(proxies) as FaultProxy).dropReply({ containing: '"plans":' })
     },
+    lost: () => proxies.reduce((sum, { dropped }) => sum + dropped, 0),
   }
 }
 
 async function overAFile(): Promise<World> {
   const file = join(tempFolder(), 'quota.db')
   const store = closedAtEnd(openSqliteStore({ file }))
-  return { places: Array.from({ length: 3 }, () => `sqlite:${file}`), store, disturb: async () => {} }
+  return { places: Array.from({ length: 3 }, () => `sqlite:${file}`), store, disturb: async () => {}, lost: () => 0 }
 }
 
 function start(place: string): Promise<RunningApp> {
@@ -140,6 +143,7 @@ describe.each<[string, () => Promise<World>]>([
     for (const status of [200, 429, 500]) expect(statuses.get(status), `${status}`).toBeGreaterThan(0)
     for (const category of ['requests', 'tokens']) expect(refusedBy.get(category), category).toBeGreaterThan(0)
     expect(replays).toBeGreaterThan(50)
+    if (open === overRedis) expect(world.lost()).toBeGreaterThan(3)
     const sums = (of: (each: (typeof USERS)[number]) => boolean): number[] => {
       const paid = [...said].filter(([path]) => of(payers.get(path) as (typeof USERS)[number]))
       return [paid.length, paid.reduce((sum, [, tokens]) => sum + tokens, 0)]

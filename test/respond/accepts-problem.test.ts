@@ -28,6 +28,7 @@ it.each([
   'x-application/problem+json',
   'application/problem+json;q=0',
   'application/problem+json; q=0.000',
+  'application/problem+json;q=0;v=1',
   'application/problem+json;charset=utf-8;q=0, application/json',
   'application/json, application/problem+json;q=0.5',
   'application/problem+json;q=0.5, application/*',

@@ -110,7 +110,7 @@ it('importFixture takes the free tickets of a kind away with a stock of 0', asyn
 it('importFixture leaves what it does not mention', async () => {
   const score = await startScore()
   const importUser = (alice: object) => score.service.importFixture({ users: { alice } })
-  await importUser({ profile: { userName: 'Alice', firstPlayDate: '2024-01-01T00:00:00Z' } })
+  await importUser({ profile: { userName: 'Alice', firstPlayDate: '2024-01-01T08:00:00+08:00' } })
   await importUser({ profile: { playCount: 3 }, items: [{ itemKind: 2, itemId: 7, stock: 0, isValid: false }] })
   expect((await score.post('/v1/user/data')).json.businessData.userData).toMatchObject({
     userName: 'Alice',
