@@ -1,4 +1,5 @@
 import type { Charge } from '../../src/quota/charge.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { PLENTY, type Running } from '../servers.ts'
@@ -13,9 +14,10 @@ export const WINDOWS = [
 ]
 export const LIMITS = WINDOWS.map((window) => ({ window, limit: PLENTY }))
 
-const BATCH = 500
+/** Of how many the charges go to the store at once. */
+const BATCH = 250
 
-/** Opens the store for an action, and closes it afterwards. @throws Error with the last failure of the store */
+/** Opens the store for an action, and closes it afterwards. @throws Error with the last failure of the store, if that is the cause */
 export async function withStore<T>({ port }: Running, action: (store: Store) => Promise<T>): Promise<T> {
   const problems: string[] = []
   const store = openRedisStore({
@@ -29,6 +31,7 @@ export async function withStore<T>({ port }: Running, action: (store: Store) => 
     await until(() => store.ping())
     return await action(store)
   } catch (error) {
+    if (!(error instanceof StoreError)) throw error
     throw new Error(`the store has failed: ${problems.at(-1) ?? String(error)}`, { cause: error })
   } finally {
     await store.close()
