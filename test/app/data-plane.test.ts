@@ -74,7 +74,11 @@ test('a gateway that starts is ready as soon as keys and providers are there, ho
   expect(missing()).toEqual(['https://id.test', provider.url])
   keys.answer = serveJson({ keys: [jwk] })
   await expect.poll(missing, { timeout: 10_000 }).toEqual([provider.url])
-  expect(serving.ready().ready).toBe(false)
+  expect(serving.ready()).toMatchObject({
+    ready: false,
+    // It responds, by 500.
+    reasons: [expect.any(String), expect.stringContaining('has given no usable response yet')],
+  })
   provider.answer = serveJson({ active: false })
   await expect.poll(() => serving.ready(), { timeout: 10_000 }).toEqual({ ready: true, reasons: [] })
   keys.answer = provider.answer = out

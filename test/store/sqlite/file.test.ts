@@ -15,6 +15,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { keepAccessKey } from '../../control/keep-access-key.ts'
 import { chargeOf } from '../../quota/charge-of.ts'
+import { replica } from '../../replicas/replica.suite.ts'
 import { newFile } from './new-file.ts'
 
 const HOUR = { name: '1h', seconds: 3600 }
@@ -219,6 +220,30 @@ describe('the file of the embedded store', () => {
     other.exec('UPDATE counters SET ends = 4611686018427387904')
     other.close()
     await expect(used(store, 'alice')).rejects.toMatchObject({ name: 'StoreError' })
+  })
+
+  it('the file of the embedded store lists the other processes that share it where one has a time that JavaScript does not have', async () => {
+    const store = open()
+    for (const name of ['a', 'b']) await store.beat(replica(name))
+    const other = new DatabaseSync(file)
+    other.exec("UPDATE replicas SET at = 4611686018427387904 WHERE instance = 'a'")
+    other.close()
+    expect((await store.listReplicas()).map(({ instance }) => instance)).toEqual(['b'])
+    expect(await store.readSilences()).toEqual([])
+  })
+
+  it('the file of the embedded store charges a batch once, although who hears of its refund throws and the batch comes again', async () => {
+    const store = open()
+    const first = charge(6)
+    const [decision] = await settle(store, first)
+    const onMade = () => {
+      throw new TypeError('of our own')
+    }
+    const refunds = [{ charge: first, decision: decision as Decision, onMade }]
+    const batch = { instance: 'file', sequence: ++sequence, refunds, charges: [charge(4)] }
+    await expect(store.settle(batch)).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
+    expect((await store.settle(batch)).map((d) => d.accepted)).toEqual([true])
+    expect(await used(store, 'alice')).toEqual([4, 4])
   })
 
   it('the file of the embedded store fails every call after it was closed, with a StoreError', async () => {
