@@ -100,6 +100,7 @@ test('an empty field of a plan follows the baseline, unlimited takes the limit a
   await expect.poll(() => free().inputValue(), SOON).toBe('unlimited')
   await page.getByText('changed at run time (file: 8)').waitFor()
   await page.getByText('No personal limit is in force there.').waitFor()
+  expect(await page.getByRole('combobox', { name: 'Window' }).count()).toBe(0)
   await free().fill('none')
   await button('Preview').click()
   await page.getByText(/^Enter a whole number/).waitFor()

@@ -46,11 +46,13 @@ export function Distribution() {
           data={[...quota.categories]}
           {...bound(category, (category) => changeFields({ category, ...UNMARKED }))}
         />
-        <NativeSelect
-          label={t('word.window')}
-          data={windows.map((name) => ({ value: name, label: windowName(name) }))}
-          {...bound(window, (window) => changeFields({ window, ...UNMARKED }))}
-        />
+        {windows.length > 0 && (
+          <NativeSelect
+            label={t('word.window')}
+            data={windows.map((name) => ({ value: name, label: windowName(name) }))}
+            {...bound(window, (window) => changeFields({ window, ...UNMARKED }))}
+          />
+        )}
       </div>
       {window === '' ? (
         <p className="muted">{t('distribution.none')}</p>
